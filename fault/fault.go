@@ -16,7 +16,7 @@ import (
 type Error struct {
 	Kind    Kind
 	Status  int    // HTTP status; 0: no response. 200 for an error inside a stream
-	Code    string // the provider's own code, such as "overloaded_error", or Silence; "": none
+	Code    string // the provider's own code, such as "overloaded_error", or a silence's; "": none
 	Message string // the provider's message, bounded and without credentials
 
 	Wait    time.Duration // how long the provider asks to wait; 0: not stated
@@ -32,9 +32,12 @@ type Error struct {
 	Err error // the cause, such as an SDK's own error; nil: none
 }
 
-// Silence is the Code of a Timeout by a limit on the first byte: the upstream has taken the request and has said
+// The Codes of a Timeout before the first content of an answer: the upstream has taken the request and has said
 // nothing for as long as it may.
-const Silence = "silence"
+const (
+	Silence   = "silence"    // and no other request of its kind was answered meanwhile
+	SilentTry = "silent-try" // others were
+)
 
 // Error returns the status and the provider's text: "HTTP 529: Overloaded", or "error in a 200: Overloaded".
 func (e *Error) Error() string {

@@ -21,6 +21,10 @@ type Config struct {
 	Spool     Spool               // keeps the bodies of requests
 	Receive   *Receive            // how slowly clients may send them; nil: DefaultReceive()
 	OnEvent   func(Event)         // called for each event, by concurrent requests; nil: none
+
+	// Learned returns what has been learned of an upstream, by its name, such as by an earlier process; nil: an
+	// upstream learns as long as it keeps its name and base URL.
+	Learned func(upstream string) *transport.Learned
 }
 
 // Upstream is one provider, or one account with it.
@@ -59,14 +63,16 @@ func SocketModes() []SocketMode { return []SocketMode{SocketRide, SocketRefuse, 
 type Limits struct {
 	Connect   time.Duration // until the connection is established; only for pooled connections: no Transport, no Base
 	FirstByte time.Duration // from sending the request to the first byte of an answer
+	Learned   bool          // FirstByte is shortened to what is usual for the model and the size of the request, once that is known
 	Idle      time.Duration // between two reads of an answer
 }
 
 // DefaultLimits returns the limits of an upstream without its own: 10 s to
-// connect, 10 min to the first byte, 5 min of silence. The first byte may take
-// as long as the most patient client waits for an answer without a stream.
+// connect, 10 min to the first byte or less where more is not usual, 5 min of
+// silence. The first byte may take as long as the most patient client waits for
+// an answer without a stream.
 func DefaultLimits() Limits {
-	return Limits{Connect: 10 * time.Second, FirstByte: 10 * time.Minute, Idle: 5 * time.Minute}
+	return Limits{Connect: 10 * time.Second, FirstByte: 10 * time.Minute, Learned: true, Idle: 5 * time.Minute}
 }
 
 // perTry returns the limits that package transport keeps.

@@ -11,6 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/receive"
+	"github.com/ridethrough/ridethrough/transport"
 )
 
 // setup is a configuration in use.
@@ -30,6 +31,7 @@ type upstream struct {
 	prefix      string // the base URL's path, without a version that the requests' paths have
 	escaped     string // the same, escaped
 	breaker     *breaker.Breaker
+	learned     *transport.Learned
 	connections http.RoundTripper      // its connections, or the transport that was configured
 	pooled      bool                   // they are its own
 	transport   http.RoundTripper      // the same, redacting the upstream's own key
@@ -61,6 +63,7 @@ func (g *Gateway) build(c Config, before *setup) *setup {
 		up := &upstream{Upstream: u, api: apiOf(u.API), baseURL: *u.baseURL()}
 		up.prefix, up.escaped = up.pathPrefix()
 		up.breaker = before.breakerOf(up)
+		up.learned = before.learnedOf(up, c.Learned)
 		up.connections = before.transportOf(up, c.Base)
 		if up.transport = up.connections; up.Key != nil {
 			up.transport = &redactingTransport{RoundTripper: up.connections, upstream: up.Name, header: up.api.keys[0]}
@@ -97,6 +100,17 @@ func (s *setup) breakerOf(up *upstream) *breaker.Breaker {
 		return old.breaker
 	}
 	return breaker.New(up.Name)
+}
+
+// learnedOf returns what has been learned of an upstream.
+func (s *setup) learnedOf(up *upstream, stored func(string) *transport.Learned) *transport.Learned {
+	if stored != nil {
+		return stored(up.Name)
+	}
+	if old := s.same(up); old != nil {
+		return old.learned
+	}
+	return new(transport.Learned)
 }
 
 // transportOf returns what reaches an upstream: its own transport, the

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 )
@@ -231,4 +232,127 @@ func TestSilence_RequestBehindASilentProbeTakesTheFallback(t *testing.T) {
 		silent.until = time.Now()
 		all.Wait()
 	})
+}
+
+// learn has the gateway learn that its provider answers at once.
+func (w *harness) learn(n int) {
+	for range n {
+		if resp, _, err := w.get("/v1/messages", claude); err != nil || resp.StatusCode != 200 {
+			w.t.Fatalf("a request to a provider that answers: %v, %v", resp, err)
+		}
+	}
+}
+
+func TestSilence_LearnedLimitEndsATry(t *testing.T) {
+	tests := []struct {
+		name   string
+		limits *gateway.Limits
+		want   string
+		after  time.Duration
+	}{
+		{"usual limits", nil, "no first byte in 1m0s, the learned limit", time.Minute},
+		{"fixed limit", &gateway.Limits{FirstByte: 20 * time.Second}, "no first byte in 20s", 20 * time.Second},
+		{"fixed and learned", &gateway.Limits{FirstByte: 20 * time.Second, Learned: true}, "no first byte in 20s", 20 * time.Second},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			p := &silentProvider{}
+			up := gateway.Upstream{Name: "anthropic", API: "anthropic", Base: address("provider.test"), Limits: tt.limits}
+			w := newHarnessWith(t, gateway.Config{Upstreams: []gateway.Upstream{up}, Policy: policy.Patient(), Base: p})
+			w.learn(1100)
+			if err := w.gateway.Use(gateway.Config{Upstreams: []gateway.Upstream{up}, Policy: policy.Patient(), Base: p, OnEvent: w.watch}); err != nil {
+				t.Fatalf("use: %v", err) // what was learned stays
+			}
+			p.until = time.Now().Add(time.Second)
+			begun := time.Now()
+			resp, _, err := w.get("/v1/messages", claude)
+			if took := time.Since(begun); err != nil || resp.StatusCode != 200 || took != tt.after+5*time.Second {
+				t.Errorf("%s: %v, %v after %v; want an answer after %v and a backoff of 5s", tt.name, resp, err, took, tt.after)
+			}
+			var got []string
+			for _, e := range w.all {
+				if f := e.Try.Fault; f != nil {
+					got = append(got, f.Message)
+				}
+			}
+			if len(got) != 1 || got[0] != tt.want {
+				t.Errorf("%s: faults %q, want %q", tt.name, got, tt.want)
+			}
+			learned := w.gateway.Upstreams()[0].Learned
+			if known := len(learned) == 1 && learned[0].Model == "claude-sonnet" && learned[0].Limit == time.Minute; known != (tt.limits == nil || tt.limits.Learned) {
+				t.Errorf("%s: learned %+v", tt.name, learned)
+			}
+		})
+	}
+}
+
+func TestSilence_TwentyMinutesWithTheClientsOwnTimeouts(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		patience time.Duration // without a byte
+		path     string
+		body     string
+		headers  []string
+	}{
+		{"Gemini CLI", 60 * time.Second, "/v1beta/models/gemini-3:streamGenerateContent?alt=sse", gemini, []string{"User-Agent", "GeminiCLI/0.61.0"}},
+		{"Claude Code 2.1.197", 300 * time.Second, "/v1/messages", claude, []string{"User-Agent", "claude-cli/2.1.197"}},
+		{"Claude Code 2.1.330", 360 * time.Second, "/v1/messages", claude, []string{"User-Agent", "claude-cli/2.1.330"}},
+		{"Codex", 300 * time.Second, "/v1/responses", `{"model":"gpt-5","input":"Hi","stream":true}`, []string{"Originator", "codex_cli_rs"}},
+		{"opencode", 300 * time.Second, "/v1/chat/completions", gpt, []string{"User-Agent", "opencode/1.18.33"}},
+	} {
+		for _, learned := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				p := simulator.New(simulator.Script{})
+				t.Cleanup(func() { _ = p.Close() })
+				var silent time.Time
+				asked := 0
+				upstreams := everything(address("provider.test"))
+				for i := range upstreams {
+					upstreams[i].Limits = nil
+				}
+				w := newHarnessWith(t, gateway.Config{Upstreams: upstreams, Policy: policy.Patient(), Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+					if time.Now().Before(silent) {
+						asked++
+						<-req.Context().Done()
+						return nil, context.Cause(req.Context())
+					}
+					return p.Transport().RoundTrip(req)
+				})})
+				for range map[bool]int{true: 1050}[learned] {
+					_, _, _ = w.get(tt.path, tt.body, tt.headers...)
+				}
+				begun := time.Now()
+				silent = begun.Add(20 * time.Minute)
+				requests, lost := w.silentClient(tt.patience, tt.path, tt.body, tt.headers...)
+				if took := time.Since(begun); lost != nil || requests != 1 || took > 31*time.Minute {
+					t.Errorf("%s, learned %v: %d requests, %v, after %v; want an answer to the first one within the limit after 20 min", tt.name, learned, requests, lost, took)
+				}
+				if learned && (asked < 3 || time.Since(begun) > 27*time.Minute) {
+					t.Errorf("%s: the provider was asked %d times in its silence, and answered after %v", tt.name, asked, time.Since(begun))
+				}
+			})
+		}
+	}
+}
+
+// silentClient asks, and asks again whenever no byte has come for so long. It returns how often it has asked.
+func (w *harness) silentClient(patience time.Duration, path, body string, headers ...string) (requests int, err error) {
+	for requests = 1; requests <= 10; requests++ {
+		ctx, cancel := context.WithCancel(w.t.Context())
+		watch := time.AfterFunc(patience, cancel)
+		var resp *http.Response
+		if resp, err = w.ask(ctx, path, body, headers...); err == nil {
+			for buf := make([]byte, 4<<10); err == nil; {
+				watch.Reset(patience)
+				_, err = resp.Body.Read(buf)
+			}
+			resp.Body.Close()
+		}
+		watch.Stop()
+		cancel()
+		if err == io.EOF {
+			return requests, nil
+		}
+	}
+	return requests, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/transport"
 )
 
 // Command is an action on a request that waits, or on an upstream.
@@ -44,6 +45,7 @@ type Health struct {
 	Name, API string
 	Base      string // its base URL
 	Breaker   breaker.State
+	Learned   []transport.FirstByte // the limits on the first byte that are learned
 }
 
 // waitList holds the requests that wait.
@@ -169,7 +171,7 @@ func (g *Gateway) Upstreams() []Health {
 	s := g.setup.Load()
 	all := make([]Health, len(s.upstreams))
 	for i, u := range s.upstreams {
-		all[i] = Health{Name: u.Name, API: u.API, Base: u.baseURL.String(), Breaker: u.breaker.State()}
+		all[i] = Health{Name: u.Name, API: u.API, Base: u.baseURL.String(), Breaker: u.breaker.State(), Learned: u.learned.Show()}
 	}
 	return all
 }

@@ -15,20 +15,30 @@ const modelPrefix = 4 << 10
 // caller returns the request's place at the breaker of its upstream.
 func (t *Transport) caller(req *http.Request, d *dialect.Dialect) *breaker.Caller {
 	b := t.Breakers.Of(req.URL.Scheme + "://" + req.URL.Host)
-	return b.Caller(breaker.Scope{Model: modelOf(req, d), Credential: breaker.Credential(req.Header, req.URL)})
+	return b.Caller(breaker.Scope{Model: parse(req, d).Model, Credential: breaker.Credential(req.Header, req.URL)})
 }
 
-// modelOf returns the model that a request is for; "": it cannot be read.
-func modelOf(req *http.Request, d *dialect.Dialect) string {
+// limits returns those of the tries of a request.
+func (t *Transport) limits(req *http.Request, d *dialect.Dialect) Limits {
+	l := t.Limits
+	if t.Learned != nil && d != nil && l.Learned == (LearnedLimit{}) {
+		asked := parse(req, d)
+		l.Learned = t.Learned.Of(LearnedKind{req.URL.Host, asked.Model, asked.Form != dialect.JSON}, req.ContentLength)
+	}
+	return l
+}
+
+// parse returns the model and the form that a request is for; zero: it cannot be read.
+func parse(req *http.Request, d *dialect.Dialect) (asked dialect.Request) {
 	if d == nil || req.GetBody == nil {
-		return ""
+		return asked
 	}
 	body, err := req.GetBody()
 	if err != nil {
-		return ""
+		return asked
 	}
 	defer body.Close()
 	begin := make([]byte, modelPrefix)
 	n, _ := io.ReadFull(body, begin)
-	return d.Read(req.URL, begin[:n]).Model
+	return d.Read(req.URL, begin[:n])
 }

@@ -20,6 +20,10 @@ type Limits struct {
 	// FirstByte is from sending to the first byte of the answer's body. Where no
 	// answer was asked for, it is to the headers.
 	FirstByte time.Duration
+	// Learned takes the place of FirstByte where it is shorter, and is between two bytes before the first content
+	// too. Set it if the request's model and form are known, else Transport.Learned. A request that is sent once
+	// has no such limit. zero: none.
+	Learned LearnedLimit
 	// Spent is how much of FirstByte has passed for the first try before it is sent: an earlier try of the same
 	// request was as silent until its client left. The try has minFirstByte in any case.
 	Spent time.Duration
@@ -32,26 +36,36 @@ type Limits struct {
 	Content time.Time
 }
 
+// unlearned is the limit on the first byte of a try from which to learn, where there is no other.
+const unlearned = 10 * time.Minute
+
+// maxDoublings bounds how much longer a learned limit becomes.
+const maxDoublings = 8
+
 // minFirstByte is the least time that a try has to its first byte, however much of its limit is spent.
 const minFirstByte = 10 * time.Second
 
-// firstByte returns the limit of a call's n-th try.
-func (l Limits) firstByte(n int) time.Duration {
+// left returns what is left of the limit on the first byte of a call's n-th try.
+func (l Limits) left(limit time.Duration, n int) time.Duration {
 	if l.Spent == 0 || n > 1 {
-		return l.FirstByte
+		return limit
 	}
-	return min(l.FirstByte, max(l.FirstByte-l.Spent, minFirstByte))
+	return min(limit, max(limit-l.Spent, minFirstByte))
 }
 
 // watchdog enforces limits on one try, with one timer, and then is the body of
 // its answer. The nil watchdog enforces none.
 type watchdog struct {
 	limits  Limits
+	first   time.Duration // the limit on the first byte
+	learned bool          // first is
+	seen    uint64        // answers to others when the try began
+	longer  atomic.Bool   // it goes on although first is over
 	began   time.Time
 	cancel  context.CancelCauseFunc // ends the try's context
 	timer   *time.Timer
 	content *time.Timer  // until the first content; nil: it has no end
-	outcome atomic.Int32 // of that wait
+	outcome atomic.Int32 // of the wait for it; 0: it waits
 	waiting atomic.Bool  // for the first byte
 	expired atomic.Pointer[fault.Error]
 
@@ -66,16 +80,20 @@ const (
 )
 
 // start begins to watch a call's n-th try, and returns the context that ends when
-// a limit expires.
-func (l Limits) start(ctx context.Context, n int) (context.Context, *watchdog) {
+// a limit expires. The learned limit is twice as long for each earlier try that was silent alone.
+func (l Limits) start(ctx context.Context, n, alone int) (context.Context, *watchdog) {
 	if l == (Limits{}) {
 		return ctx, nil
 	}
-	w := &watchdog{limits: l, began: time.Now()}
+	w := &watchdog{limits: l, first: l.FirstByte, began: time.Now()}
+	learned, seen := l.Learned.limit()
+	if learned <<= min(alone, maxDoublings); learned > 0 && (w.first == 0 || learned < w.first) {
+		w.first, w.learned, w.seen = learned, true, seen
+	}
 	ctx, w.cancel = context.WithCancelCause(ctx)
-	w.waiting.Store(l.FirstByte > 0)
-	w.timer = time.AfterFunc(cmp.Or(l.firstByte(n), l.Idle), w.expire)
-	if l.FirstByte == 0 {
+	w.waiting.Store(w.first > 0)
+	w.timer = time.AfterFunc(cmp.Or(l.left(w.first, n), l.Idle), w.expire)
+	if w.first == 0 {
 		w.timer.Stop() // until the caller reads
 	}
 	if !l.Content.IsZero() {
@@ -84,14 +102,60 @@ func (l Limits) start(ctx context.Context, n int) (context.Context, *watchdog) {
 	return ctx, w
 }
 
-// expire ends the try when the timer fires.
-func (w *watchdog) expire() {
-	f := &fault.Error{Kind: fault.Timeout, Message: "no byte for " + w.limits.Idle.String(), Rule: "transport/idle"}
+// idle returns the limit between two bytes. Before the first content it is no longer than the learned one.
+func (w *watchdog) idle() time.Duration {
+	if w.learned && w.outcome.Load() == 0 && (w.limits.Idle == 0 || w.first < w.limits.Idle) {
+		return w.first
+	}
+	return w.limits.Idle
+}
+
+// expire ends the try when the timer fires, or lets it go on to learn from it.
+func (w *watchdog) expire() { w.expireAfter(w.first) }
+
+// expireAfter is expire with the time to the first byte that the try has had.
+func (w *watchdog) expireAfter(first time.Duration) {
+	f := &fault.Error{Kind: fault.Timeout, Message: "no byte for " + w.idle().String(), Rule: "transport/idle"}
 	if w.waiting.Load() {
-		f.Code, f.Rule = fault.Silence, "transport/first byte"
-		f.Message = "no first byte in " + w.limits.FirstByte.String()
+		f.Message, f.Rule = "no first byte in "+first.String(), "transport/first byte"
+	}
+	if w.outcome.Load() == 0 {
+		f.Code = fault.Silence
+		if w.learned && w.goesOn(f) {
+			return
+		}
 	}
 	w.fail(f)
+}
+
+// goesOn reports whether a try goes on although the learned limit is over. Else it adds to the fault what was
+// learned.
+func (w *watchdog) goesOn(f *fault.Error) bool {
+	alone, mayGoOn := w.limits.Learned.silent(w.seen, w.longer.Load())
+	if mayGoOn && w.extend() {
+		return true
+	}
+	f.Message += ", the learned limit"
+	if alone {
+		f.Code = fault.SilentTry
+		f.Message += ", while others were answered"
+	}
+	return false
+}
+
+// extend lets the try have all the time that it would have without the learned limit; false: it has begun to answer.
+func (w *watchdog) extend() bool {
+	to := cmp.Or(w.limits.FirstByte, unlearned)
+	if to <= w.first || !w.waiting.Load() {
+		return false
+	}
+	w.longer.Store(true)
+	time.AfterFunc(to-w.first, func() { // not w.timer, which a byte may have stopped meanwhile
+		if w.waiting.Load() {
+			w.expireAfter(to)
+		}
+	})
+	return true
 }
 
 // expireContent ends the try when its first content has not come in time.
@@ -105,12 +169,22 @@ func (w *watchdog) expireContent() {
 
 // answered notes that the first content has come, or that none will; false: too late.
 func (w *watchdog) answered() bool {
-	if w == nil || w.content == nil {
+	if w == nil {
 		return true
 	}
-	w.content.Stop()
+	if w.content != nil {
+		w.content.Stop()
+	}
 	w.outcome.CompareAndSwap(0, inTime)
 	return w.outcome.Load() == inTime
+}
+
+// learn takes the time to the first content, of which this is the moment.
+func (w *watchdog) learn() {
+	if w == nil {
+		return
+	}
+	w.limits.Learned.answered(time.Since(w.began), w.longer.Load())
 }
 
 // fail ends the try with a fault.
@@ -161,8 +235,8 @@ func (w *watchdog) wrap(resp *http.Response) {
 
 // Read stops the timer between two reads: a reader may take its time.
 func (w *watchdog) Read(p []byte) (int, error) {
-	if w.limits.Idle > 0 && !w.waiting.Load() {
-		w.timer.Reset(w.limits.Idle)
+	if idle := w.idle(); idle > 0 && !w.waiting.Load() {
+		w.timer.Reset(idle)
 	}
 	n, err := w.src.Read(p)
 	if n > 0 || err != nil {
@@ -187,8 +261,8 @@ func (t *Transport) sendOnce(req *http.Request) (*http.Response, error) {
 		return t.base().RoundTrip(req)
 	}
 	l := t.Limits
-	l.Content = time.Time{}
-	ctx, w := l.start(req.Context(), 1)
+	l.Content, l.Learned = time.Time{}, LearnedLimit{}
+	ctx, w := l.start(req.Context(), 1, 0)
 	resp, err := t.base().RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		w.end()
@@ -203,6 +277,7 @@ func unlimited(resp *http.Response) *http.Response {
 	if w, ok := resp.Body.(*watchdog); ok {
 		w.timer.Stop()
 		w.waiting.Store(false)
+		w.answered()
 	}
 	return resp
 }

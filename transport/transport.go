@@ -42,6 +42,9 @@ type Transport struct {
 	Faults classify.Classifier // names the faults; zero: the built-in rules
 	Limits Limits              // on each try; zero: none
 
+	// Learned shortens Limits.FirstByte to what is usual for a request's host, model and size; nil: it stays.
+	Learned *Learned
+
 	// Breakers lets the requests to one host share its outages. Several transports
 	// may have the same. nil: each request waits by itself, or at Retry.Breaker.
 	Breakers *breaker.Set
@@ -70,7 +73,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !t.retries(req, d) {
 		return t.sendOnce(req)
 	}
-	c := call{Transport: t, req: req, dialect: d}
+	c := call{Transport: t, req: req, dialect: d, limits: t.limits(req, d)}
 	retrier := t.Retry
 	if t.Breakers != nil && retrier.Breaker == nil {
 		caller := t.caller(req, d)
@@ -121,7 +124,7 @@ func (t *Transport) retries(req *http.Request, d *dialect.Dialect) bool {
 // of no use to an http.Transport.
 func (t *Transport) sharesContext() bool {
 	_, ok := t.base().(*http.Transport)
-	return ok && t.Retry.Policy.Deadline == 0 && t.Limits == (Limits{})
+	return ok && t.Retry.Policy.Deadline == 0 && t.Limits == (Limits{}) && t.Learned == nil
 }
 
 // resent reports whether the SDK says that it has sent the request before.

@@ -18,9 +18,11 @@ type call struct {
 	*Transport
 	req     *http.Request
 	dialect *dialect.Dialect // nil: it asks for no answer
-	sent    int              // how often it has been sent
-	empty   bool             // a try has had an empty answer: the next one is returned
-	answer  stream           // of the first try, as most calls have no other: one allocation for both
+	limits  Limits
+	sent    int    // how often it has been sent
+	alone   int    // how often it was silent while others were answered
+	empty   bool   // a try has had an empty answer: the next one is returned
+	answer  stream // of the first try, as most calls have no other: one allocation for both
 }
 
 // try sends the request once. It returns only answers: a failure before the first
@@ -31,7 +33,7 @@ func (c *call) try(ctx context.Context, _ int) (*http.Response, error) {
 		ctx, ctxs = linkContexts(ctx, c.req.Context())
 		defer ctxs.unlinkTry()
 	}
-	ctx, w := c.Limits.start(ctx, c.sent+1)
+	ctx, w := c.limits.start(ctx, c.sent+1, c.alone)
 	out, err := c.outgoing(ctx)
 	if err != nil {
 		w.end()
@@ -42,18 +44,32 @@ func (c *call) try(ctx context.Context, _ int) (*http.Response, error) {
 	if err != nil {
 		w.end()
 		ctxs.end()
-		return nil, c.Faults.Of(w.cause(err), time.Now())
+		return nil, c.failed(w.cause(err))
 	}
 	if c.Retry.Policy.Deadline > 0 {
 		resp.Body = &linkedBody{resp.Body, ctxs}
 	}
 	w.wrap(resp)
 	resp, err = c.check(resp)
-	if ok := w.answered(); err == nil && !ok {
+	switch ok := w.answered(); {
+	case err != nil:
+		return nil, c.failed(err)
+	case !ok:
 		_ = resp.Body.Close()
 		return nil, w.cause(context.DeadlineExceeded)
+	case c.dialect != nil:
+		w.learn()
 	}
-	return resp, err
+	return resp, nil
+}
+
+// failed returns the fault of a try, and notes a silence.
+func (c *call) failed(err error) *fault.Error {
+	f := c.Faults.Of(err, time.Now())
+	if f.Code == fault.SilentTry {
+		c.alone++
+	}
+	return f
 }
 
 // outgoing returns the request of a try: with its context and, from the second on,

@@ -66,7 +66,7 @@ func (g *reloader) policies() []server.Policy {
 
 // use applies a new configuration. One with a mistake changes nothing.
 func (g *reloader) use(t configflags.Resolved, err error) {
-	t.Gateway.OnEvent = g.inForce.Gateway.OnEvent
+	t.Gateway.OnEvent, t.Gateway.Learned = g.inForce.Gateway.OnEvent, g.inForce.Gateway.Learned
 	if was := g.inForce.Config.File; err == nil && was != "" && t.Config.File == "" {
 		err = fmt.Errorf("%s was deleted", was)
 	}

@@ -118,7 +118,7 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 		func(e gateway.Event) { tell.Watch(e); served.Feed.Watch(e); served.History.Watch(e) },
 		c.dog.Loop("the loop that handles the gateway's events"))
 	defer events.close()
-	t.Gateway.OnEvent = events.Watch
+	t.Gateway.OnEvent, t.Gateway.Learned = events.Watch, served.History.Learned
 	g, err := start(l.Addr().String(), t)
 	if err != nil {
 		return errors.Join(err, l.Close())

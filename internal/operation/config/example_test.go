@@ -48,7 +48,7 @@ func ExampleConfig_Show() {
 	//     key: none                    # config.yaml:5
 	//     limits:
 	//       connect: 10s               # default
-	//       first-byte: 10m            # default
+	//       first-byte: learned        # default
 	//       idle: 5m                   # default
 	//     body: 32MiB                  # default
 	//     responses-websocket: ride    # default

@@ -126,7 +126,14 @@ func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 // over returns other with the limits that the file sets.
 func (l limits) over(other gateway.Limits) *gateway.Limits {
 	setLimit(&other.Connect, l.connect)
-	setLimit(&other.FirstByte, l.firstByte)
+	switch l.firstByte {
+	case 0:
+	case learned:
+		other.FirstByte, other.Learned = gateway.DefaultLimits().FirstByte, true
+	default:
+		setLimit(&other.FirstByte, l.firstByte)
+		other.Learned = false
+	}
 	setLimit(&other.Idle, l.idle)
 	return &other
 }

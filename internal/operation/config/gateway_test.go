@@ -117,6 +117,44 @@ func TestConfig_Network(t *testing.T) {
 	}
 }
 
+func TestConfig_FirstByteIsLearnedUnlessItIsFixed(t *testing.T) {
+	tests := []struct {
+		limits, route string // in the file; "": none
+		want          gateway.Limits
+	}{
+		{"", "", gateway.Limits{FirstByte: 10 * time.Minute, Learned: true}},
+		{"{idle: 1m}", "", gateway.Limits{FirstByte: 10 * time.Minute, Learned: true}},
+		{"{first-byte: learned}", "", gateway.Limits{FirstByte: 10 * time.Minute, Learned: true}},
+		{"{first-byte: 10m}", "", gateway.Limits{FirstByte: 10 * time.Minute}},
+		{"{first-byte: none}", "", gateway.Limits{}},
+		{"{first-byte: 30s}", "{idle: 1m}", gateway.Limits{FirstByte: 30 * time.Second}},
+		{"{first-byte: 30s}", "{first-byte: learned}", gateway.Limits{FirstByte: 10 * time.Minute, Learned: true}},
+		{"{first-byte: learned}", "{first-byte: 30s}", gateway.Limits{FirstByte: 30 * time.Second}},
+	}
+	for _, tt := range tests {
+		text := "upstreams: {openai: {key: none"
+		if tt.limits != "" {
+			text += ", limits: " + tt.limits
+		}
+		if tt.route != "" {
+			text += ", routes: [{limits: " + tt.route + "}]"
+		}
+		c := parse(t, text+"}}")
+		made, err := c.Gateway(env())
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		up := made.Upstreams[0]
+		got := *up.Limits
+		if tt.route != "" {
+			got = *up.Routes[0].Limits
+		}
+		if got.FirstByte != tt.want.FirstByte || got.Learned != tt.want.Learned {
+			t.Errorf("%s: first byte %v, learned %v; want %v, %v", text, got.FirstByte, got.Learned, tt.want.FirstByte, tt.want.Learned)
+		}
+	}
+}
+
 func TestConfig_FileIsOptional(t *testing.T) {
 	c := parse(t, "")
 	g, err := c.Gateway(env())

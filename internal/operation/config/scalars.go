@@ -37,6 +37,30 @@ func limit() codec[time.Duration] {
 		})
 }
 
+// learned is the value of a limit that is learned.
+const learned = noLimit - 1
+
+// learnedLimit is the codec of a duration, none or learned.
+func learnedLimit() codec[time.Duration] {
+	plain := limit()
+	return scalar(schema{name: "first-byte-limit", about: "A time, none or learned.", Pattern: durationPattern + "|^none$|^learned$", expected: "a time above zero, such as 30s, none or learned"},
+		func(s string) (time.Duration, error) {
+			switch s {
+			case "none":
+				return noLimit, nil
+			case "learned":
+				return learned, nil
+			}
+			return ParseDuration(s)
+		},
+		func(d time.Duration) string {
+			if d == learned {
+				return "learned"
+			}
+			return plain.show(d).text
+		})
+}
+
 // size is the codec of a number of bytes.
 func size() codec[int64] {
 	return scalar(schema{name: "size", about: "A number of bytes.", Pattern: sizePattern, expected: "a size above zero with its unit, such as 32MiB"}, parseSize, showSize)

@@ -45,7 +45,7 @@ func ParseDuration(s string) (time.Duration, error) {
 			return 0, errRange
 		case err != nil:
 			return 0, errForm
-		case d > (math.MaxInt64-1-sum)/factor: // the largest value is noLimit
+		case d > (math.MaxInt64-2-sum)/factor: // the largest values are noLimit and learned
 			return 0, errRange
 		}
 		sum += d * factor

@@ -101,15 +101,15 @@ func timeLimits(name string, usual bool) codec[limits] {
 		}
 		return "", "the upstream's"
 	}
-	one := func(name, doc, def string, at func(*limits) *time.Duration) field[limits] {
+	one := func(name string, kind codec[time.Duration], doc, def string, at func(*limits) *time.Duration) field[limits] {
 		def, without := unset(def)
-		return newField(name, limit(), at, fieldDoc{doc, def, without})
+		return newField(name, kind, at, fieldDoc{doc, def, without})
 	}
 	return object(
 		schema{name: name, about: "The time limits of one try.", expected: "connect, first-byte and idle"}, nil,
-		one("connect", "To establish the connection.", "10s", func(l *limits) *time.Duration { return &l.connect }),
-		one("first-byte", "From the request to the first byte of the response.", "10m", func(l *limits) *time.Duration { return &l.firstByte }),
-		one("idle", "Between two parts of the response.", "5m", func(l *limits) *time.Duration { return &l.idle }),
+		one("connect", limit(), "To establish the connection.", "10s", func(l *limits) *time.Duration { return &l.connect }),
+		one("first-byte", learnedLimit(), "From the request to the first byte of the response. `learned` is 10m, or less once it is known how long that usually takes.", "learned", func(l *limits) *time.Duration { return &l.firstByte }),
+		one("idle", limit(), "Between two parts of the response.", "5m", func(l *limits) *time.Duration { return &l.idle }),
 	)
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/atomicfile"
+	"github.com/ridethrough/ridethrough/transport"
 )
 
 const (
@@ -24,13 +25,18 @@ type record struct {
 	Born      time.Time            `json:"born"`
 	Upstreams map[string]*upstream `json:"upstreams"`
 	Incidents []*incident          `json:"incidents"` // the oldest first
+
+	Learned map[string]*transport.Learned `json:"learned,omitempty"` // of the gateway's upstreams
 }
 
 // Open restores the history from a file; path "": the history ends with the process.
 // A damaged file is renamed and logged: the gateway must start without it.
 func Open(path string, log *slog.Logger) *History {
 	now := time.Now().UTC()
-	h := &History{path: path, log: log, born: now, started: now, upstreams: map[string]*upstream{}, calls: map[callID]*call{}}
+	h := &History{
+		path: path, log: log, born: now, started: now,
+		upstreams: map[string]*upstream{}, calls: map[callID]*call{}, learned: map[string]*transport.Learned{},
+	}
 	if path == "" {
 		return h
 	}
@@ -58,7 +64,7 @@ func (h *History) read(text []byte) error {
 	switch {
 	case r.V != version:
 		return fmt.Errorf("version %d is unknown, want %d", r.V, version)
-	case len(r.Upstreams) > upstreamBound || len(r.Incidents) > incidentBound:
+	case max(len(r.Upstreams), len(r.Learned)) > upstreamBound || len(r.Incidents) > incidentBound:
 		return errors.New("too many upstreams or incidents")
 	}
 	for name, u := range r.Upstreams {
@@ -75,6 +81,11 @@ func (h *History) read(text []byte) error {
 		h.upstreams = r.Upstreams
 	}
 	h.incidents = r.Incidents
+	for name, l := range r.Learned {
+		if l != nil {
+			h.learned[name] = l
+		}
+	}
 	if !r.Born.IsZero() && r.Born.Before(h.born) {
 		h.born = r.Born
 	}
@@ -172,5 +183,5 @@ func (h *History) text() ([]byte, error) {
 		return nil, nil
 	}
 	h.dirty = false
-	return json.Marshal(record{version, h.born, h.upstreams, h.incidents})
+	return json.Marshal(record{version, h.born, h.upstreams, h.incidents, h.learned})
 }

@@ -3,6 +3,7 @@ package history_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -51,6 +52,23 @@ func TestOpen_RestoresTheHistory(t *testing.T) {
 		})
 		if diff != "" {
 			rt.Errorf("restored history (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestOpen_RestoresWhatWasLearned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "history.json")
+		w := newWorld(t, path)
+		learned := w.Learned("anthropic")
+		if err := json.Unmarshal([]byte(`[{"model":"opus","stream":true,"answers":[{"now":[{"s":186,"n":2000}]},{},{}]}]`), learned); err != nil {
+			t.Fatalf("unmarshal: %v", err)
+		}
+		w.live([]step{{}})
+		w.keep()
+		got := newWorld(t, path).Learned("anthropic").Show()
+		if len(got) != 1 || got[0] != learned.Show()[0] || got[0].Limit < time.Minute || got[0].Answers != 2000 {
+			t.Errorf("learned %+v, want %+v", got, learned.Show())
 		}
 	})
 }

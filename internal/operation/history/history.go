@@ -3,7 +3,8 @@
 // upstream; an operator asks after an outage how long it was, and for whom.
 //
 // It receives the events of the gateway and of conversations. It is bounded, holds no content of requests,
-// and outlives the process if it has a file. It decides nothing: no wait depends on it.
+// and outlives the process if it has a file. It decides nothing: no wait depends on it, but it keeps what package
+// transport has learned of the upstreams.
 package history
 
 import (
@@ -17,6 +18,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/transport"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -47,6 +49,7 @@ type History struct {
 	upstreams map[string]*upstream
 	calls     map[callID]*call
 	incidents []*incident // the oldest first
+	learned   map[string]*transport.Learned
 }
 
 // upstream has the measurements of one upstream.
@@ -57,6 +60,20 @@ type upstream struct {
 	Kind   string          `json:"kind,omitzero"` // of the last failure
 	Runs   map[string]*run `json:"runs,omitzero"` // of continuing failures, by model
 	latest *incident
+}
+
+// Learned returns what has been learned of an upstream of the gateway. The gateway may add to it.
+func (h *History) Learned(name string) *transport.Learned {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.learned[name]
+	if l == nil {
+		l = new(transport.Learned)
+	}
+	if len(h.learned) < upstreamBound {
+		h.learned[name] = l
+	}
+	return l
 }
 
 // callID identifies a request of the gateway by its number, or a turn.
@@ -173,7 +190,7 @@ func (h *History) tried(m try) {
 	c.OK++
 	u.Last = m.ended
 	if m.streams {
-		c.First.add(m.took)
+		c.First.Add(m.took, 1)
 	}
 	u.answered(m)
 }

@@ -1,6 +1,10 @@
 package history
 
-import "time"
+import (
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/latency"
+)
 
 // A strip is the last day in quarters of an hour.
 const (
@@ -41,12 +45,12 @@ const (
 
 // quarter is a Cell with its counters.
 type quarter struct {
-	N       int64 `json:"n"` // its number since 1970
-	OK      int   `json:"ok,omitzero"`
-	Failed  int   `json:"failed,omitzero"`
-	Retried int   `json:"retried,omitzero"`
-	Lost    int   `json:"lost,omitzero"`
-	First   times `json:"first,omitzero"`
+	N       int64         `json:"n"` // its number since 1970
+	OK      int           `json:"ok,omitzero"`
+	Failed  int           `json:"failed,omitzero"`
+	Retried int           `json:"retried,omitzero"`
+	Lost    int           `json:"lost,omitzero"`
+	First   latency.Times `json:"first,omitzero"`
 }
 
 // strip holds the quarters that had tries, each at its number modulo Cells.
@@ -83,7 +87,7 @@ func (s *strip) get(n int64) *quarter {
 // measure sums up the last day.
 func (s *strip) measure(now time.Time) (m Measured) {
 	last := numberOf(now)
-	var recent, before spectrum
+	var recent, before latency.Spectrum
 	m.Strip = make([]Cell, Cells)
 	for i := range m.Strip {
 		n := last - Cells + 1 + int64(i)
@@ -91,19 +95,19 @@ func (s *strip) measure(now time.Time) (m Measured) {
 		if q == nil {
 			continue
 		}
-		m.Strip[i] = Cell{OK: q.OK, Failed: q.Failed, Retried: q.Retried, Lost: q.Lost, First: q.First.median()}
+		m.Strip[i] = Cell{OK: q.OK, Failed: q.Failed, Retried: q.Retried, Lost: q.Lost, First: q.First.Median()}
 		if last-n < 4 {
 			m.Samples += q.OK
 		}
 		if last-n < 2 {
-			recent.take(q.First)
+			recent.Add(q.First)
 		} else {
-			before.take(q.First)
+			before.Add(q.First)
 		}
 	}
 	var lately, ago uint64
-	m.First, lately = recent.median()
-	m.Before, ago = before.median()
+	m.First, lately = recent.Median()
+	m.Before, ago = before.Median()
 	m.Slow = lately >= slowSamples && ago >= slowBefore && m.First >= slowTimes*m.Before && m.First >= m.Before+slowMore
 	return m
 }

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -13,24 +14,28 @@ import (
 type gauges struct {
 	board                         Board
 	waiting, held, outage, paused *prometheus.Desc
+	firstByte                     *prometheus.Desc
+	names                         func(upstream, model string) pair
 }
 
-func newGauges(b Board) *gauges {
-	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc("ridethrough_"+name, help, []string{"upstream"}, nil)
+func newGauges(b Board, names func(upstream, model string) pair) *gauges {
+	desc := func(name, help string, more ...string) *prometheus.Desc {
+		return prometheus.NewDesc("ridethrough_"+name, help, append([]string{"upstream"}, more...), nil)
 	}
 	return &gauges{
-		board:   b,
-		waiting: desc("waiting_requests", "Requests waiting for their next try."),
-		held:    desc("held_requests", "Waiting requests whose client gets keepalives."),
-		outage:  desc("upstream_outage", "1 if the upstream, or a part of it, has an outage, otherwise 0."),
-		paused:  desc("upstream_paused", "1 if an operator has paused the upstream, otherwise 0."),
+		board:     b,
+		names:     names,
+		waiting:   desc("waiting_requests", "Requests waiting for their next try."),
+		held:      desc("held_requests", "Waiting requests whose client gets keepalives."),
+		outage:    desc("upstream_outage", "1 if the upstream, or a part of it, has an outage, otherwise 0."),
+		paused:    desc("upstream_paused", "1 if an operator has paused the upstream, otherwise 0."),
+		firstByte: desc("first_byte_limit_seconds", "The learned limit on the first byte of an answer, the longest by form and size of the request.", "model"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{g.waiting, g.held, g.outage, g.paused} {
+	for _, d := range []*prometheus.Desc{g.waiting, g.held, g.outage, g.paused, g.firstByte} {
 		to <- d
 	}
 }
@@ -52,6 +57,20 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		gauge(g.held, held[h.Name])
 		gauge(g.outage, oneIf(failing(h)))
 		gauge(g.paused, oneIf(!h.Breaker.Paused.IsZero()))
+		g.collectLearned(h, to)
+	}
+}
+
+// collectLearned collects the learned limits of an upstream.
+func (g *gauges) collectLearned(h gateway.Health, to chan<- prometheus.Metric) {
+	longest := map[string]time.Duration{}
+	for _, l := range h.Learned {
+		if model := g.names(h.Name, l.Model).model; l.Limit > longest[model] {
+			longest[model] = l.Limit
+		}
+	}
+	for model, limit := range longest {
+		to <- prometheus.MustNewConstMetric(g.firstByte, prometheus.GaugeValue, limit.Seconds(), h.Name, model)
 	}
 }
 

@@ -33,6 +33,7 @@ type metrics struct {
 	requests, recovered, left, switched *prometheus.CounterVec // by upstream and model
 	tries, shared, retries              *prometheus.CounterVec // by upstream, model and kind
 	gaveUp, brokeOff                    *prometheus.CounterVec // likewise
+	silent                              *prometheus.CounterVec // by upstream and model
 	content, waited                     *prometheus.HistogramVec
 
 	mu     sync.RWMutex
@@ -71,6 +72,7 @@ func newMetrics(to prometheus.Registerer, version string) *metrics {
 	m.retries = counter("retries_total", "Retries, by kind of the preceding fault.", "upstream", "model", "kind")
 	m.gaveUp = counter("gave_up_total", "Requests that failed, by kind of the last fault.", "upstream", "model", "kind")
 	m.brokeOff = counter("broke_off_total", "Answers that failed after their first content.", "upstream", "model", "kind")
+	m.silent = counter("silent_tries_total", "Tries that ended because nothing of an answer came in time.", "upstream", "model")
 	m.content = histogram("time_to_first_content_seconds", "Time from the arrival of a request to the first content of its answer, waits included.", contentBuckets)
 	m.waited = histogram("wait_seconds", "Total wait of requests that had to wait.", waitBuckets)
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -126,6 +128,9 @@ func (m *metrics) tried(e gateway.Event, s *series, p pair) {
 	case try.Shared:
 		m.shared.WithLabelValues(p.upstream, p.model, kind(try.Fault)).Inc()
 	case try.Fault != nil:
+		if code := try.Fault.Code; code == fault.Silence || code == fault.SilentTry {
+			m.silent.WithLabelValues(p.upstream, p.model).Inc()
+		}
 		m.tries.WithLabelValues(p.upstream, p.model, kind(try.Fault)).Inc()
 	default:
 		s.answered.Inc()
@@ -139,6 +144,12 @@ func kind(f *fault.Error) string {
 		return answered
 	}
 	return f.Kind.String()
+}
+
+// labels returns the labels of an upstream and a model.
+func (m *metrics) labels(upstream, model string) pair {
+	_, p := m.find(upstream, model)
+	return p
 }
 
 // find returns the series of an upstream and a model, and its labels.

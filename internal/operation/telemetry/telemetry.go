@@ -74,7 +74,7 @@ type Board interface {
 }
 
 // Show adds gauges of the current waits and outages to the metrics. It must be called at most once.
-func (t *Telemetry) Show(b Board) { t.registry.MustRegister(newGauges(b)) }
+func (t *Telemetry) Show(b Board) { t.registry.MustRegister(newGauges(b, t.metrics.labels)) }
 
 // ServeHTTP serves the metrics.
 func (t *Telemetry) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.page.ServeHTTP(w, r) }

@@ -22,6 +22,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/transport"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -83,7 +84,10 @@ func (board) Waits() []gateway.Wait {
 }
 
 func (board) Upstreams() []gateway.Health {
-	return []gateway.Health{{Name: "work"}, {Name: "spare"}}
+	small := transport.FirstByte{LearnedKind: transport.LearnedKind{Model: "gpt-5", Stream: true}, Size: "small", Limit: 130 * time.Second, Answers: 1200}
+	large := small
+	large.Size, large.Limit = "large", time.Minute
+	return []gateway.Health{{Name: "work", Learned: []transport.FirstByte{small, large}}, {Name: "spare"}}
 }
 
 func watching(t *testing.T, c telemetry.Config, events ...gateway.Event) *telemetry.Telemetry {
@@ -140,11 +144,31 @@ ridethrough_waiting_requests{upstream="work"} 2
 	}
 }
 
+func TestMetrics_OfSilence(t *testing.T) {
+	silent := func(code string) gateway.Event {
+		return gateway.Event{At: noon, Call: call, Try: retry.Try{N: 1, Start: noon, Took: time.Minute, Fault: &fault.Error{Kind: fault.Timeout, Code: code}}}
+	}
+	tel := watching(t, telemetry.Config{}, silent(fault.Silence), silent(fault.SilentTry), silent(fault.SilentTry), silent(""))
+	tel.Show(board{})
+	want := `
+# HELP ridethrough_first_byte_limit_seconds The learned limit on the first byte of an answer, the longest by form and size of the request.
+# TYPE ridethrough_first_byte_limit_seconds gauge
+ridethrough_first_byte_limit_seconds{model="gpt-5",upstream="work"} 130
+# HELP ridethrough_silent_tries_total Tries that ended because nothing of an answer came in time.
+# TYPE ridethrough_silent_tries_total counter
+ridethrough_silent_tries_total{model="gpt-5",upstream="work"} 3
+`
+	if err := testutil.GatherAndCompare(tel.Gather(), strings.NewReader(want), "ridethrough_first_byte_limit_seconds", "ridethrough_silent_tries_total"); err != nil {
+		t.Errorf("gather and compare: %v", err)
+	}
+}
+
 func TestMetrics_NamesPassLint(t *testing.T) {
 	failed := gateway.Event{Call: call, Event: fails(busy, policy.Exhausted, 0, time.Second)}
 	broke := gateway.Event{Call: call, Event: fails(busy, policy.Committed, 0, 0)}
 	tel := watching(t, telemetry.Config{Version: "v1"}, append(outage(call), failed, broke,
-		gateway.Event{Call: call, Event: leaves(nil, 0)}, gateway.Event{Call: call, Event: turn.Switched{}})...)
+		gateway.Event{Call: call, Event: leaves(nil, 0)}, gateway.Event{Call: call, Event: turn.Switched{}},
+		gateway.Event{Call: call, Try: retry.Try{N: 1, Fault: &fault.Error{Kind: fault.Timeout, Code: fault.Silence}}})...)
 	tel.Show(board{})
 	problems, err := testutil.GatherAndLint(tel.Gather())
 	if err != nil || len(problems) > 0 {
@@ -164,8 +188,8 @@ func TestMetrics_NamesPassLint(t *testing.T) {
 			}
 		}
 	}
-	if len(families) != 16 {
-		t.Errorf("%d metric families, want 16", len(families))
+	if len(families) != 18 {
+		t.Errorf("%d metric families, want 18", len(families))
 	}
 }
 
