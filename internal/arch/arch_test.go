@@ -91,7 +91,7 @@ var house = []row{
 	{floor: 3, path: "llm/llmtest", uses: "fault fault/classify llm policy retry transport internal/lab/simulator"},
 	{floor: 3, path: "internal/terminal/printable"},
 	{
-		floor: 3, path: "internal/operation/config", uses: "fault policy gateway internal/operation/access internal/operation/reload internal/terminal/printable",
+		floor: 3, path: "internal/operation/config", uses: "fault policy gateway internal/sigv4 internal/operation/access internal/operation/reload internal/terminal/printable",
 		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/operation/history", uses: "internal/atomicfile internal/latency fault gateway conversation transport turn"},

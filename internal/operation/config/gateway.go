@@ -115,6 +115,7 @@ func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 		}
 		made.Key = get
 	}
+	m.aws(&made, u)
 	for _, t := range u.routes {
 		made.Routes = append(made.Routes, gateway.Route{
 			Models: t.models, Policy: m.policy(t.policy), Limits: t.limits.over(*made.Limits), Fallback: gatewayFallbacks(t.fallback),

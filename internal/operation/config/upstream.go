@@ -15,6 +15,8 @@ import (
 type upstream struct {
 	api, url string
 	key      secret
+	region   string
+	aws      awsCredentials
 	policy   choice
 	limits   limits
 	body     int64
@@ -51,6 +53,8 @@ func upstreams() codec[upstream] {
 		newField("api", oneOf("an API", gateway.APIs()...), func(u *upstream) *string { return &u.api }, fieldDoc{"The API that it serves.", "", "its name, which must then be the name of an API"}),
 		newField("url", baseURL(), func(u *upstream) *string { return &u.url }, fieldDoc{"The base URL in the form that clients of the API use: with /v1 for openai, without it for the others; the address of the resource for azure.", "", "the API's public URL; for ollama and lmstudio their local default; azure has none; vertex has one for each location, taken from the path"}),
 		newField("key", keys(), func(u *upstream) *secret { return &u.key }, fieldDoc{"The credential that replaces the client's. none removes the client's and sends no credential.", "", "the client's own"}),
+		newField("region", region(), func(u *upstream) *string { return &u.region }, fieldDoc{"The AWS region of an upstream of Bedrock. It decides the default url and is in the signatures.", "", "that of url, or AWS_REGION in the environment, or us-east-1"}),
+		newField("aws", credentials(), func(u *upstream) *awsCredentials { return &u.aws }, fieldDoc{"The AWS credentials with which the gateway signs each request to Bedrock, in place of the client's. A Bedrock API key is a key.", "", "the client's own API key; a client's signature is refused"}),
 		newField("policy", choices(), func(u *upstream) *choice { return &u.policy }, fieldDoc{"The retry policy.", "", "the policy of the file"}),
 		newField("limits", timeLimits("limits", true), func(u *upstream) *limits { return &u.limits }, fieldDoc{"The time limits of one try.", "", "the defaults"}),
 		newField("body", size(), func(u *upstream) *int64 { return &u.body }, fieldDoc{"The largest request body. A larger one is rejected with status 413.", "32MiB", ""}),
