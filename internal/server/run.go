@@ -37,6 +37,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    headerBytes,
 		TLSConfig:         s.config.TLS,
+		Protocols:         protocols(),
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: streamsBound},
 		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelWarn),
 	}
@@ -52,6 +53,15 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	s.stop(context.WithoutCancel(ctx), server)
 	<-ended
 	return nil
+}
+
+// protocols returns what the server speaks: HTTP/2 without TLS too, in which the AWS SDK for JavaScript begins.
+func protocols() *http.Protocols {
+	p := &http.Protocols{}
+	p.SetHTTP1(true)
+	p.SetHTTP2(true)
+	p.SetUnencryptedHTTP2(true)
+	return p
 }
 
 // serve answers connections until the server is shut down.

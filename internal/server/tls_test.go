@@ -105,3 +105,27 @@ func TestRun_WarnsOfUnencryptedClients(t *testing.T) {
 		}
 	}
 }
+
+// The AWS SDK for JavaScript speaks HTTP/2 from its first byte, without asking for it and without TLS.
+func TestRun_HTTP2WithoutTLS(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newGatewayServer(t, simulator.Script{Outages: []simulator.Outage{{To: 50 * time.Second}}}, server.Config{})
+		transport := &http.Transport{DialContext: r.pipe.DialContext, Protocols: &http.Protocols{}}
+		transport.Protocols.SetUnencryptedHTTP2(true)
+		defer transport.CloseIdleConnections()
+		req, err := http.NewRequestWithContext(t.Context(), "POST", "http://localhost/v1/messages", strings.NewReader(streamed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || resp.Proto != "HTTP/2.0" || !strings.Contains(string(text), "event: ping") || !strings.Contains(string(text), "event: message_stop") {
+			t.Errorf("%s %.300q, %v; want HTTP/2.0, pings and an answer", resp.Proto, text, err)
+		}
+	})
+}

@@ -35,7 +35,7 @@ func Serve(s command.Streams, extension Extension) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the gateway between your programs and their providers",
-		Long: "serve accepts requests in the APIs of Anthropic, OpenAI, Gemini, Ollama and LM Studio, forwards them to\n" +
+		Long: "serve accepts requests in the APIs of Anthropic, OpenAI, Gemini, Bedrock, Ollama and LM Studio, forwards them to\n" +
 			"the provider and retries them as the policy says. Clients keep their own credentials and only need another\n" +
 			"base URL. A configuration is optional; `ridethrough config init` prints one to start from, and a running\n" +
 			"gateway applies changes to it.\n\n" +

@@ -17,7 +17,7 @@ import (
 )
 
 // simulatorHelp describes the command and its replies.
-const simulatorHelp = "simulator serves the APIs of Anthropic, OpenAI, Gemini, Ollama and LM Studio with a fixed answer, and\n" +
+const simulatorHelp = "simulator serves the APIs of Anthropic, OpenAI, Gemini, Bedrock, Ollama and LM Studio with a fixed answer, and\n" +
 	"fails on command. It needs no key. Put `ridethrough serve` in front of it to see how your programs behave\n" +
 	"in an outage. It has every model except those whose names start with no-such.\n\n" +
 	"A reply is one of these; 529*5 is five of the same:\n" +
