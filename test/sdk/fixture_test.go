@@ -61,7 +61,7 @@ func (w *fixture) gateway(p policy.Policy) endpoint {
 	})}
 	done := make(chan struct{})
 	go func() { _ = server.Serve(pipe); close(done) }()
-	dials := &http.Transport{DialContext: pipe.DialContext}
+	dials := &http.Transport{DialContext: pipe.DialContext, DialTLSContext: pipe.DialContext} // https is without TLS too
 	w.t.Cleanup(func() {
 		dials.CloseIdleConnections()
 		_ = server.Close()
