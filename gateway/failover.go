@@ -92,6 +92,9 @@ func (f *failover) next(e route.End) *destination {
 	return to
 }
 
+// has reports whether there is a fallback, behind the upstream where the request is or before.
+func (f *failover) has() bool { return len(f.Hops) > 0 }
+
 // asksOthers reports whether the next one is asked for what the model refuses to answer here.
 func (f *failover) asksOthers() bool { return !f.Last() && f.Hops[f.At].AtOnce.Has(fault.Refused) }
 

@@ -300,6 +300,29 @@ func TestFailover_CommandsFollowTheRequest(t *testing.T) {
 	})
 }
 
+// TestFailover_LoopOfFallbacksEnds is about two upstreams that name each other: a fallback's own are not followed.
+func TestFailover_LoopOfFallbacksEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := map[string]int{}
+		key := func() (string, error) { return "key", nil }
+		w := newHarnessWith(t, gateway.Config{
+			Policy: policy.Simple(),
+			Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+				asked[req.URL.Host]++
+				return says(503, `{"error":{"message":"overloaded"}}`, "Content-Type", "application/json")(req)
+			}),
+			Upstreams: []gateway.Upstream{
+				{Name: "first", API: "openai", Base: address("first.test"), Key: key, Fallback: []gateway.Fallback{{To: "second", Model: "x"}, {To: "first", Model: "y"}}},
+				{Name: "second", API: "openai", Base: address("second.test"), Key: key, Fallback: []gateway.Fallback{{To: "first"}}},
+			},
+		})
+		_, _, _ = w.get("/v1/chat/completions", gpt)
+		if asked["first.test"] != 8 || asked["second.test"] != 4 {
+			t.Errorf("requests %v, want the four tries of the policy at each of the three", asked)
+		}
+	})
+}
+
 func TestFailover_WaitIsBoundedByPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t, outage(time.Hour), simulator.Script{}, gateway.Fallback{After: 2 * time.Minute})

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -280,4 +282,96 @@ func TestFailover_FinalFaultIsSentOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFailover_PolicyThatNeverRetries is about an upstream whose first failure is its last.
+func TestFailover_PolicyThatNeverRetries(t *testing.T) {
+	silent := func(req *http.Request) (*http.Response, error) {
+		<-req.Context().Done()
+		return nil, context.Cause(req.Context())
+	}
+	invalid := says(400, `{"error":{"message":"no such parameter","type":"invalid_request_error"}}`, "Content-Type", "application/json")
+	overloaded := says(503, `{"error":{"message":"overloaded"}}`, "Content-Type", "application/json")
+	tests := []struct {
+		name         string
+		large, small roundTrip
+		after, want  time.Duration
+		asked        string
+		status       int
+	}{
+		{"overloaded", overloaded, answers, 0, 0, "large small", 200},
+		{"both", overloaded, overloaded, 0, 0, "large small", 503},
+		{"invalid", invalid, answers, 0, 0, "large", 400},
+		{"silent", silent, answers, 5 * time.Second, 5 * time.Second, "large small", 200},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			m := &models{t: t, answer: map[string]roundTrip{"large": tt.large, "small": tt.small}}
+			w := newHarnessWith(t, gateway.Config{Base: m, Upstreams: []gateway.Upstream{{
+				Name: "one", API: "openai", Base: address("one.test"), Fallback: []gateway.Fallback{{To: "one", Model: "small", After: tt.after}},
+			}}})
+			resp, text, err := w.get("/v1/chat/completions", strings.Replace(gpt, "gpt-5", "large", 1))
+			if took := time.Since(w.begun); err != nil || resp.StatusCode != tt.status || took != tt.want {
+				t.Errorf("%s: status %d, %q, %v after %v; want %d after %v", tt.name, resp.StatusCode, text, err, took, tt.status, tt.want)
+			}
+			if got := strings.Join(m.asked(), " "); got != tt.asked {
+				t.Errorf("%s: asked for %s, want %s", tt.name, got, tt.asked)
+			}
+		})
+	}
+}
+
+// TestFailover_ModelElsewhereGetsNoOtherKey is about a client's key in the query, and a fallback at another host.
+func TestFailover_ModelElsewhereGetsNoOtherKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &models{t: t, answer: map[string]roundTrip{"small": says(200, `{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}`)}}
+		var urls []string
+		w := newHarnessWith(t, gateway.Config{
+			Policy: policy.Interactive(),
+			Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+				urls = append(urls, req.URL.String()+" "+req.Header.Get("X-Goog-Api-Key"))
+				return m.RoundTrip(req)
+			}),
+			Upstreams: []gateway.Upstream{
+				{Name: "one", API: "gemini", Base: address("one.test"), Fallback: []gateway.Fallback{{To: "two", Model: "small", Kinds: busy}}},
+				{Name: "two", API: "gemini", Base: address("two.test"), Key: func() (string, error) { return "key-of-two", nil }},
+			},
+		})
+		resp, _, err := w.get("/v1beta/models/large:generateContent?key=client&alt=json", `{}`, "X-Goog-Api-Key", "client")
+		want := "http://one.test/v1beta/models/large:generateContent?key=client&alt=json client, http://two.test/v1beta/models/small:generateContent?alt=json key-of-two"
+		if got := strings.Join(urls, ", "); err != nil || resp.StatusCode != 200 || got != want {
+			t.Errorf("status %d, %v, sent to %s; want %s", resp.StatusCode, err, got, want)
+		}
+	})
+}
+
+// TestFailover_ModelOverASocket is about a request on the WebSocket that Codex opens.
+func TestFailover_ModelOverASocket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		created := "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\"r\"}}\n\n"
+		done := created + "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"Hi\"}\n\n" +
+			"event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"model\":\"small\"}}\n\n"
+		w, m := newModels(t, "openai", map[string]roundTrip{"large": streams(created + overloadFrame), "small": streams(done)},
+			gateway.Fallback{To: "one", Model: "small", After: 20 * time.Second})
+		conn, _, err := w.dialCodex("/v1/responses")
+		if err != nil {
+			t.Fatalf("dial: %v", err)
+		}
+		defer conn.CloseNow()
+		if err := conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"response.create","model":"large","store":false,"input":"Hi"}`)); err != nil {
+			t.Fatalf("write: %v", err)
+		}
+		for frame := []byte(nil); !strings.Contains(string(frame), "response.completed"); {
+			if _, frame, err = conn.Read(t.Context()); err != nil {
+				t.Fatalf("read: %v after %v, want the answer", err, time.Since(w.begun))
+			}
+			if strings.Contains(string(frame), "ridethrough answer") {
+				t.Errorf("the frame %s, want no comment: no frame has one", frame)
+			}
+		}
+		asked := m.asked()
+		if last := asked[len(asked)-1]; last != "small" || time.Since(w.begun) != 20*time.Second {
+			t.Errorf("asked for %v, answered after %v; want small at last, after 20 s", asked, time.Since(w.begun))
+		}
+	})
 }

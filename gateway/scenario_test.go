@@ -75,6 +75,9 @@ func completion(model string) string {
 		chunk + `],"usage":{"prompt_tokens":7,"completion_tokens":2,"total_tokens":9}}` + "\n\ndata: [DONE]\n\n"
 }
 
+// wholeCompletion is the fallback's answer where no stream is asked for.
+const wholeCompletion = `{"model":"` + fallback + `","choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"total_tokens":9}}`
+
 // reply is how one call of a client went.
 type reply struct {
 	status int
@@ -120,12 +123,7 @@ func (s *scenario) tries(model string) (at []time.Duration) {
 // expect calls once, and checks who answers, after how long, and how often the first model is asked.
 func (s *scenario) expect(model string, within time.Duration, tries int) reply {
 	s.t.Helper()
-	return s.expectOf(gpt, model, within, tries)
-}
-
-func (s *scenario) expectOf(body, model string, within time.Duration, tries int) reply {
-	s.t.Helper()
-	a := s.call(body, 130*time.Second)
+	a := s.call(gpt, 130*time.Second)
 	asked := map[string]int{primary: 0, fallback: 1}[model]
 	if !a.by(model) || a.took > within {
 		s.t.Errorf("status %d, %q, %v after %v; want the answer of %s within %v", a.status, a.text, a.err, a.took, model, within)
@@ -211,7 +209,11 @@ func TestScenario_S06AcceptedAndNeverAnswered(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) { newScenario(t, silent).expect(fallback, 15*time.Second, 1) })
 	synctest.Test(t, func(t *testing.T) { // what is not streamed comes whole: silence says less
-		newScenario(t, silent).expectOf(whole(gpt), fallback, 100*time.Second, 1)
+		s := newScenario(t, silent)
+		s.provider.answer[fallback] = says(200, wholeCompletion, "Content-Type", "application/json")
+		if a := s.call(whole(gpt), 130*time.Second); a.status != 200 || strings.TrimLeft(a.text, " ") != wholeCompletion || a.took > 100*time.Second || len(s.tries(primary)) != 1 {
+			t.Errorf("status %d, %q, %v after %v and tries at %v; want the answer of %s within 100 s after one", a.status, a.text, a.err, a.took, s.tries(primary), fallback)
+		}
 	})
 }
 
@@ -340,11 +342,10 @@ func TestScenario_S16TheAnswerNamesTheFallback(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		const answer = `{"model":"` + fallback + `","choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"total_tokens":9}}`
 		s := newScenario(t, first(forever, refuses(503, "The server is overloaded")))
-		s.provider.answer[fallback] = says(200, answer, "Content-Type", "application/json")
+		s.provider.answer[fallback] = says(200, wholeCompletion, "Content-Type", "application/json")
 		a := s.call(whole(gpt), 20*time.Second)
-		if h := a.header; a.text != answer || h.Get("X-Ridethrough-Upstream") != "openai" || h.Get("X-Ridethrough-Model") != fallback {
+		if h := a.header; a.text != wholeCompletion || h.Get("X-Ridethrough-Upstream") != "openai" || h.Get("X-Ridethrough-Model") != fallback {
 			t.Errorf("headers %v, %q; want the upstream openai, the model %s and its answer", h, a.text, fallback)
 		}
 	})

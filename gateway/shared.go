@@ -180,7 +180,7 @@ func (s *sharedRequest) send() (*http.Response, error) {
 		Faults: s.setup.faults,
 		Limits: s.limits(),
 		Opened: s.opened,
-		Resent: true, Refusals: s.failover.asksOthers(),
+		Resent: true, Judges: s.failover.has(), Refusals: s.failover.asksOthers(),
 	}
 	return t.RoundTrip(req)
 }

@@ -59,6 +59,10 @@ type Transport struct {
 	// an answer like others.
 	Refusals bool
 
+	// Judges makes a failure a fault even where the policy never retries. That is for a caller that can ask
+	// another upstream. False: such a request is sent once, and its outcome returned as it is.
+	Judges bool
+
 	// Resent treats a request that an SDK has sent before like any other. That is for a gateway: the earlier
 	// one may have ended with its last process. False: such requests are sent once.
 	Resent bool
@@ -107,7 +111,7 @@ func (t *Transport) base() http.RoundTripper {
 // retries reports whether the request may be tried again here.
 func (t *Transport) retries(req *http.Request, d *dialect.Dialect) bool {
 	switch {
-	case t.Retry.Policy.Retries == 0:
+	case t.Retry.Policy.Retries == 0 && !t.Judges:
 		return false
 	case req.Body != nil && req.Body != http.NoBody && req.GetBody == nil:
 		return false

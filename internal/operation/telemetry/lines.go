@@ -19,7 +19,7 @@ func report(log *slog.Logger, e gateway.Event) {
 	case turn.Recovered:
 		waited(about(log, e.Call, nil), event.Retries, event.Waited).Info("provider recovered")
 	case turn.Switched:
-		about(log, e.Call, nil).Warn("failover to another upstream or model", "from", event.From)
+		about(log, e.Call, nil).Warn("failover to another upstream or model", "from", event.From, "error", event.Why)
 	case turn.Error:
 		failure(log, e, event)
 	case nil:

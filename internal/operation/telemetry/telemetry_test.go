@@ -397,7 +397,7 @@ func TestLog_OneLinePerTransition(t *testing.T) {
 		{gateway.Event{Event: leaves(busy, 1)}, `"error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"INFO","model":"gpt-5","msg":"client left","request":17,"retries":1`},
 		{gateway.Event{Event: leaves(busy, 0)}, `"client left","request":17,"retries":0`},
 		{gateway.Event{Joined: 7}, `"joined":7,"level":"INFO","model":"gpt-5","msg":"joined an identical request in progress"`},
-		{gateway.Event{Event: turn.Switched{From: "a"}}, `"from":"a","level":"WARN","model":"gpt-5","msg":"failover to another upstream or model"`},
+		{gateway.Event{Event: turn.Switched{From: "a", Why: "HTTP 404: no such model"}}, `"error":"HTTP 404: no such model","from":"a","level":"WARN","model":"gpt-5","msg":"failover to another upstream or model"`},
 		{stop(policy.Committed, busy), `"msg":"answer broke off"`},
 		{gateway.Event{Event: waits(busy, 1, 5*time.Second)}, `{"attempt":1,"delay":"5s","error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"WARN"`},
 		{gateway.Event{Event: waits(gone, 1, 0)}, `"do":"check that the provider is reachable, or set another address with --upstream work=URL","error":"refused ***"`},
