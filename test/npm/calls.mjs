@@ -10,10 +10,12 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { createGoogleGenerativeAI } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
 import Anthropic from '@anthropic-ai/sdk'
+import { AnthropicVertex } from '@anthropic-ai/vertex-sdk'
 import { GoogleGenAI } from '@google/genai'
 import { generateText, streamText } from 'ai'
+import { CohereClientV2 } from 'cohere-ai'
 import { Ollama } from 'ollama'
-import OpenAI from 'openai'
+import OpenAI, { AzureOpenAI } from 'openai'
 
 console.log = console.error // the output is for results; Ollama's SDK writes to it
 globalThis.AI_SDK_LOG_WARNINGS = false
@@ -23,6 +25,11 @@ const messages = [{ role: 'user', content: 'Hi' }]
 
 const openai = (url) => new OpenAI({ apiKey, baseURL: url + '/v1' })
 const anthropic = (url) => new Anthropic({ apiKey, baseURL: url })
+const azure = (url) => new AzureOpenAI({ apiKey, endpoint: url, apiVersion: '2024-10-21', deployment: 'gpt-5' })
+const authClient = { projectId: 'p', getRequestHeaders: async () => new Headers({ authorization: 'Bearer test' }) }
+const vertex = (url) => new AnthropicVertex({ authClient, region: 'us-east5', projectId: 'p', baseURL: url + '/v1' })
+const googleVertex = (url) => new GoogleGenAI({ apiKey, vertexai: true, httpOptions: { baseUrl: url } })
+const cohere = (url) => new CohereClientV2({ token: apiKey, baseUrl: url })
 const google = (url) => new GoogleGenAI({ apiKey, httpOptions: { baseUrl: url } })
 
 // Ollama's own abort() knows of streams whose headers have come, and of nothing
@@ -97,6 +104,62 @@ const calls = {
     for await (const chunk of stream) {
       say(chunk.text)
       stop = chunk.candidates?.[0]?.finishReason ?? stop
+    }
+    return stop
+  },
+
+  'google on vertex stream': async (url, signal, say) => {
+    const stream = await googleVertex(url).models.generateContentStream({ model: 'gemini-pro', contents: 'Hi', config: { abortSignal: signal } })
+    let stop
+    for await (const chunk of stream) {
+      say(chunk.text)
+      stop = chunk.candidates?.[0]?.finishReason ?? stop
+    }
+    return stop
+  },
+
+  'anthropic on vertex': async (url, signal, say) => {
+    const m = await vertex(url).messages.create({ model: 'claude-sonnet@1', max_tokens: 64, messages }, { signal })
+    say(m.content[0].text)
+    return m.stop_reason
+  },
+  'anthropic on vertex stream': async (url, signal, say) => {
+    const stream = await vertex(url).messages.create({ model: 'claude-sonnet@1', max_tokens: 64, messages, stream: true }, { signal })
+    let stop
+    for await (const event of stream) {
+      if (event.type === 'content_block_delta') say(event.delta.text)
+      if (event.type === 'message_delta') stop = event.delta.stop_reason
+    }
+    return stop
+  },
+
+  'azure.chat': async (url, signal, say) => {
+    const c = await azure(url).chat.completions.create({ model: 'gpt-5', messages }, { signal })
+    say(c.choices[0].message.content)
+    return c.choices[0].finish_reason
+  },
+  'azure.chat stream': async (url, signal, say) => {
+    const stream = await azure(url).chat.completions.create({ model: 'gpt-5', messages, stream: true }, { signal })
+    let stop
+    for await (const chunk of stream) {
+      say(chunk.choices[0]?.delta?.content)
+      stop = chunk.choices[0]?.finish_reason ?? stop
+    }
+    return stop
+  },
+
+  'cohere.chat': async (url, abortSignal, say) => {
+    const r = await cohere(url).chat({ model: 'command-a', messages }, { abortSignal })
+    say(r.message.content[0].text)
+    return r.finishReason
+  },
+  'cohere.chat stream': async (url, abortSignal, say) => {
+    const stream = await cohere(url).chatStream({ model: 'command-a', messages }, { abortSignal })
+    let stop
+    for await (const event of stream) {
+      if (event.type === 'content-delta') say(event.delta.message.content.text)
+      if (event.type === 'message-end' && event.delta.error) throw new Error(event.delta.error)
+      if (event.type === 'message-end') stop = event.delta.finishReason
     }
     return stop
   },

@@ -59,7 +59,7 @@ func newFixture(t *testing.T, p policy.Policy, script simulator.Script) *fixture
 	script.OnRequest = func(r simulator.Request) { w.arrived <- r.Outcome }
 	w.provider = simulator.New(script)
 	upstream := w.listen()
-	upstreams := gateway.Defaults()
+	upstreams := append(gateway.Defaults(), gateway.Upstream{Name: "azure", API: "azure"})
 	for i := range upstreams {
 		upstreams[i].Base = upstream
 		if slices.Contains(script.Replies, simulator.Reply(simulator.Silence{})) {

@@ -26,7 +26,7 @@ func TestServe_SDKsSurviveFaults(t *testing.T) {
 	provider := run(t, binary, "simulator", "--listen", "127.0.0.1:0", "--replies", replies)
 	base := provider.wait(t, "simulating a provider")["url"]
 	args := []string{"serve", "--listen", "127.0.0.1:0", "--config", config, "--data", "none"}
-	for _, name := range []string{"anthropic", "openai", "gemini", "ollama", "lmstudio"} {
+	for _, name := range []string{"anthropic", "openai", "gemini", "cohere", "vertex", "azure", "ollama", "lmstudio"} {
 		args = append(args, "--upstream", name+"="+base)
 	}
 	url := run(t, binary, args...).wait(t, "listening")["url"]

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go"
 	claude "github.com/anthropics/anthropic-sdk-go/option"
 	"github.com/ollama/ollama/api"
 	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/azure"
 	gpt "github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 	"google.golang.org/genai"
@@ -23,6 +25,7 @@ type endpoint struct {
 	client *http.Client // nil: the SDK's own
 	agent  string       // the User-Agent; "": the SDK's own
 	base   string       // of OpenAI's API below the url; "": /v1
+	azure  bool         // the SDK is configured for Azure
 }
 
 // answer is the outcome of a call.
@@ -49,8 +52,11 @@ var (
 	chatNew              = call{name: "Chat.Completions.New", ask: newCompletion, again: true, busy: "server_error"}
 	chatNewStreaming     = call{name: "Chat.Completions.NewStreaming", streams: true, ask: streamCompletion, again: true, busy: "server_error"}
 
+	azureNew          = call{name: "Azure/Chat.Completions.New", ask: onAzure(newCompletion), again: true, busy: "server_error"}
+	azureNewStreaming = call{name: "Azure/Chat.Completions.NewStreaming", streams: true, ask: onAzure(streamCompletion), again: true, busy: "server_error"}
+
 	calls = []call{
-		messagesNew, messagesNewStreaming, chatNew, chatNewStreaming, responsesNew, responsesNewStreaming,
+		messagesNew, messagesNewStreaming, chatNew, chatNewStreaming, azureNew, azureNewStreaming, responsesNew, responsesNewStreaming,
 		generateContent, generateContentStream, generateArray, studioChat, studioChatStreaming, studioOld, studioOldStreaming, ollamaChat, ollamaChatStreaming, ollamaGenerate, ollamaGenerateStreaming,
 	}
 	streams   = callsThat(func(c call) bool { return c.streams })
@@ -80,6 +86,14 @@ func (s endpoint) anthropic() anthropic.Client {
 
 func (s endpoint) openai() openai.Client {
 	options := []gpt.RequestOption{gpt.WithBaseURL(s.url + cmp.Or(s.base, "/v1")), gpt.WithAPIKey("test")}
+	if s.azure {
+		// it refuses plain HTTP, except on sockets of this machine if it is told to; in memory https is the same
+		const version = "2024-10-21"
+		options = []gpt.RequestOption{azure.WithEndpoint(strings.Replace(s.url, "http:", "https:", 1), version), azure.WithAPIKey("test")}
+		if strings.Contains(s.url, "127.0.0.1") {
+			options = []gpt.RequestOption{azure.WithEndpoint(s.url, version), azure.WithUnsafeAllowHTTP(), azure.WithAPIKey("test")}
+		}
+	}
 	if s.client != nil {
 		options = append(options, gpt.WithHTTPClient(s.client))
 	}
@@ -128,6 +142,14 @@ func completion() openai.ChatCompletionNewParams {
 	return openai.ChatCompletionNewParams{
 		Model:    "gpt-5",
 		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Hi")},
+	}
+}
+
+// onAzure makes a call of the SDK as it is configured for Azure: the deployment is in the path.
+func onAzure(ask func(context.Context, endpoint) (answer, error)) func(context.Context, endpoint) (answer, error) {
+	return func(ctx context.Context, s endpoint) (answer, error) {
+		s.azure = true
+		return ask(ctx, s)
 	}
 }
 
