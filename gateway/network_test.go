@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/pem"
 	"io"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -212,7 +213,9 @@ func TestNetwork_HTTP2FaultsAreReadAsWhatTheyAre(t *testing.T) {
 func TestNetwork_CAIsTrustedBesidesTheSystems(t *testing.T) {
 	provider := simulator.New(simulator.Script{})
 	defer provider.Close()
-	server := httptest.NewTLSServer(provider)
+	server := httptest.NewUnstartedServer(provider)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are intended
+	server.StartTLS()
 	defer server.Close()
 	authority := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	base, _ := url.Parse(server.URL)
