@@ -10,6 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 const claudeCode = "claude-cli/2.1.329 (external, cli)"
@@ -102,18 +103,62 @@ func TestKeepalive_NoPingForAnAnswerWithinTenSeconds(t *testing.T) {
 	})
 }
 
+// TestKeepalive_StatusAfterTheCommitIsAnErrorEvent is what docs/holding.md says about the price of the commit.
 func TestKeepalive_StatusAfterTheCommitIsAnErrorEvent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newHarnessOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
-			time.Sleep(2 * time.Minute)
-			return says(400, `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: too large"}}`)(req)
-		}))
-		resp, text, err := w.get("/v1/messages", claude)
-		_, last, _ := strings.Cut(text, "event: error\n")
-		if err != nil || resp.StatusCode != 200 || !strings.Contains(last, `"type":"invalid_request_error"`) || !strings.Contains(last, "max_tokens: too large") {
-			t.Errorf("status %d, body %q, error %v; want 200, pings and the provider's error as an event", resp.StatusCode, text, err)
+	ends := map[string]struct {
+		event string // how the error begins
+		cut   bool   // the connection is cut behind it
+	}{
+		"Anthropic for Claude Code":   {"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\"", false},
+		"Anthropic for others":        {"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\"", false},
+		"OpenAI Chat":                 {"data: {\"error\":{", true},
+		"OpenAI Responses for Codex":  {"event: error\n", false},
+		"OpenAI Responses for others": {"event: error\n", false},
+		"Gemini":                      {"data: {\"error\":{\"code\":400,", true},
+		"Gemini as an array":          {"[{\"error\":{\"code\":400,", true},
+		"Ollama":                      {"{\"error\":\"", false},
+		"LM Studio":                   {"event: error\n", true},
+	}
+	for _, tt := range rhythms {
+		want, streamed := ends[tt.name]
+		if !streamed && !strings.Contains(tt.name, "whole") {
+			t.Errorf("%s: the stream is not checked", tt.name)
 		}
-	})
+		for _, slow := range []time.Duration{9 * time.Second, 2 * time.Minute} {
+			if !streamed {
+				continue
+			}
+			synctest.Test(t, func(t *testing.T) {
+				w := newHarnessOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
+					time.Sleep(slow)
+					return says(400, `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: too large"}}`, "Request-Id", "req_1")(req)
+				}))
+				resp, text, err := w.get(tt.path, tt.body, tt.headers...)
+				if slow < 10*time.Second {
+					if err != nil || resp.StatusCode != 400 || resp.Header.Get("Request-Id") != "req_1" {
+						t.Errorf("%s: an error after %v has status %d and headers %v, %v; want the provider's", tt.name, slow, resp.StatusCode, resp.Header, err)
+					}
+					return
+				}
+				at := strings.Index(text, want.event)
+				if resp.StatusCode != 200 || resp.Header.Get("Request-Id") != "" || at < 0 || !strings.Contains(text[max(0, at):], "max_tokens: too large") || (err != nil) != want.cut {
+					t.Errorf("%s: an error after %v has status %d, body %q, %v; want 200, keepalives, %q with the provider's words, then a cut: %v", tt.name, slow, resp.StatusCode, text[max(0, len(text)-400):], err, want.event, want.cut)
+				}
+				if n := strings.Count(text[:max(0, at)], tt.ping); n < 9 {
+					t.Errorf("%s: %d keepalives before the error, want one every ten seconds", tt.name, n)
+				}
+				var refused bool
+				for _, e := range w.events {
+					if f, ok := e.(turn.Error); ok && f.Fault.Status == 400 {
+						refused = true
+					}
+				}
+				if !refused {
+					t.Errorf("%s: no event has the provider's status: %+v", tt.name, w.events)
+				}
+			})
+		}
+	}
 }
 
 func TestKeepalive_CoversSilenceAfterTheHeaders(t *testing.T) {

@@ -28,14 +28,29 @@ func (p *silentProvider) RoundTrip(req *http.Request) (*http.Response, error) {
 	now := time.Now()
 	p.mu.Lock()
 	p.asked = append(p.asked, now)
+	silent := now.Before(p.until)
 	p.mu.Unlock()
-	if now.Before(p.until) {
+	if silent {
 		<-req.Context().Done()
 		return nil, context.Cause(req.Context())
 	}
 	resp, err := says(200, `{"type":"message","content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn","usage":{"output_tokens":1}}`)(req)
 	resp.Header.Set("Content-Type", "application/json")
 	return resp, err
+}
+
+// silentUntil has it be silent from now on until a moment.
+func (p *silentProvider) silentUntil(t time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.until = t
+}
+
+// count returns how often it was asked.
+func (p *silentProvider) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.asked)
 }
 
 // newSilent returns a harness whose provider is silent for so long, with the gateway's usual limits.
@@ -93,7 +108,7 @@ func TestSilence_AnsweredRequestLeavesNoTimeToTheNext(t *testing.T) {
 		if status, asked := w.askFor(time.Minute, "/v1/messages", whole(claude)); status != 200 || asked != 2 {
 			t.Fatalf("status %d after %d requests, want 200 after 2", status, asked)
 		}
-		p.until = time.Now().Add(time.Minute)
+		p.silentUntil(time.Now().Add(time.Minute))
 		begun := time.Now()
 		if _, _, err := w.get("/v1/messages", whole(claude)); err != nil || time.Since(begun) != 10*time.Minute+5*time.Second {
 			t.Errorf("the same request, later, was answered after %v, %v; want after the whole limit and a backoff", time.Since(begun), err)
@@ -115,13 +130,13 @@ func TestSilence_NobodyNewIsSentIntoIt(t *testing.T) {
 		}
 		time.Sleep(11 * time.Minute) // the first limit of ten minutes is over
 		synctest.Wait()
-		known := len(p.asked)
+		known := p.count()
 		for range 20 {
 			all.Go(ask)
 		}
 		time.Sleep(9 * time.Minute)
 		synctest.Wait()
-		if n := len(p.asked) - known; n < 1 || n > 10 {
+		if n := p.count() - known; n < 1 || n > 10 {
 			t.Errorf("%d of 40 requests were sent into the known silence in nine minutes, want one a minute", n)
 		}
 		all.Wait()
@@ -226,10 +241,10 @@ func TestSilence_RequestBehindASilentProbeTakesTheFallback(t *testing.T) {
 		if resp, text, err := w.get("/v1/messages", claude); err != nil || resp.StatusCode != 200 || time.Since(begun) != 10*time.Second {
 			t.Errorf("%v %q, %v after %v; want the fallback's answer after 10 s", resp, text, err, time.Since(begun))
 		}
-		if len(second.asked) != 1 {
-			t.Errorf("the fallback was asked %d times, want once", len(second.asked))
+		if second.count() != 1 {
+			t.Errorf("the fallback was asked %d times, want once", second.count())
 		}
-		silent.until = time.Now()
+		silent.silentUntil(time.Now())
 		all.Wait()
 	})
 }
@@ -263,7 +278,7 @@ func TestSilence_LearnedLimitEndsATry(t *testing.T) {
 			if err := w.gateway.Use(gateway.Config{Upstreams: []gateway.Upstream{up}, Policy: policy.Patient(), Base: p, OnEvent: w.watch}); err != nil {
 				t.Fatalf("use: %v", err) // what was learned stays
 			}
-			p.until = time.Now().Add(time.Second)
+			p.silentUntil(time.Now().Add(time.Second))
 			begun := time.Now()
 			resp, _, err := w.get("/v1/messages", claude)
 			if took := time.Since(begun); err != nil || resp.StatusCode != 200 || took != tt.after+5*time.Second {

@@ -123,6 +123,9 @@ func learning(t *testing.T, l *transport.Learned, d *drawn, n int) (cut float64)
 func limitOf(l *transport.Learned) time.Duration { return l.Show()[0].Limit }
 
 func TestLearned_CutsFewerThanOneInAThousandGoodAnswers(t *testing.T) {
+	if raced {
+		t.Skip("a simulation of many requests; the other tests have some for the detector")
+	}
 	thinking := sometimes(0.3, logNormal(100*time.Second, 0.6), logNormal(4*time.Second, 0.5))
 	for _, tt := range []struct {
 		name string
@@ -148,6 +151,9 @@ func TestLearned_CutsFewerThanOneInAThousandGoodAnswers(t *testing.T) {
 }
 
 func TestLearned_AdaptsToASlowerUpstreamAndBack(t *testing.T) {
+	if raced {
+		t.Skip("a simulation of many requests; the other tests have some for the detector")
+	}
 	usual := logNormal(10*time.Second, 0.7)
 	for _, tt := range []struct {
 		name   string
@@ -179,6 +185,9 @@ func TestLearned_AdaptsToASlowerUpstreamAndBack(t *testing.T) {
 }
 
 func TestLearned_SilenceBesideAnswersDoesNotLengthenIt(t *testing.T) {
+	if raced {
+		t.Skip("a simulation of many requests; the other tests have some for the detector")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		var l transport.Learned
 		usual := logNormal(3*time.Second, 0.5)

@@ -50,7 +50,7 @@ func waited(log *slog.Logger, retries int, waited time.Duration) *slog.Logger {
 func retrying(log *slog.Logger, c gateway.Call, r turn.Retry) {
 	log = log.With("attempt", r.Run.Tries, "delay", r.Verdict.Wait.Round(time.Millisecond).String())
 	if r.Fault.Status == 0 && r.Run.Tries == 1 {
-		log = log.With("do", checkAddress(c))
+		log = log.With("do", unanswered(c, r.Fault))
 	}
 	log.Warn("provider retry")
 }
@@ -88,14 +88,17 @@ func left(log *slog.Logger, c gateway.Call, failed turn.Error) {
 func advice(e gateway.Event, failed turn.Error) string {
 	switch wait := failed.Fault.RetryAfter(e.At); {
 	case failed.Fault.Status == 0:
-		return checkAddress(e.Call)
+		return unanswered(e.Call, failed.Fault)
 	case failed.Stop == policy.RetryAfterTooLong:
 		return "send the request again in " + wait.Round(time.Second).String() + ", as the provider asks"
 	}
 	return "send the request again later, or choose a longer --policy"
 }
 
-// checkAddress is the advice for an upstream that does not answer.
-func checkAddress(c gateway.Call) string {
+// unanswered is the advice for an upstream that does not answer.
+func unanswered(c gateway.Call, f *fault.Error) string {
+	if f.Kind == fault.Timeout { // it has taken the request
+		return "if the model usually takes longer, set limits.first-byte of the upstream " + c.Upstream + ", or after of its fallback"
+	}
 	return "check that the provider is reachable, or set another address with --upstream " + c.Upstream + "=URL"
 }

@@ -384,6 +384,7 @@ func TestLog_OneLinePerTransition(t *testing.T) {
 		return gateway.Event{At: noon, Call: at, Event: fails(f, s, 2, 22*time.Second)}
 	}
 	far := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow", Wait: 3 * time.Hour}
+	silent := &fault.Error{Kind: fault.Timeout, Code: fault.Silence, Message: "no first byte in 2m10s, the learned limit"}
 	gone := &fault.Error{Kind: fault.Unavailable, Err: errors.New("refused sk-ant-api03-aaaaaaaaaaaa")}
 	for _, c := range []struct {
 		event gateway.Event
@@ -401,6 +402,7 @@ func TestLog_OneLinePerTransition(t *testing.T) {
 		{stop(policy.Committed, busy), `"msg":"answer broke off"`},
 		{gateway.Event{Event: waits(busy, 1, 5*time.Second)}, `{"attempt":1,"delay":"5s","error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"WARN"`},
 		{gateway.Event{Event: waits(gone, 1, 0)}, `"do":"check that the provider is reachable, or set another address with --upstream work=URL","error":"refused ***"`},
+		{gateway.Event{Event: waits(silent, 1, 0)}, `"do":"if the model usually takes longer, set limits.first-byte of the upstream work, or after of its fallback","error":"no first byte in 2m10s, the learned limit"`},
 		{stop(policy.GivenUp, busy), `"level":"WARN","model":"gpt-5","msg":"given up by command"`},
 		{stop(policy.Final, &fault.Error{Kind: fault.Auth, Status: 401}), `"level":"INFO","model":"gpt-5","msg":"request refused","request":17,"status":401`},
 		{stop(policy.Exhausted, busy), `"do":"send the request again later, or choose a longer --policy"`},
