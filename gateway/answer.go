@@ -93,11 +93,12 @@ func (c *call) copyBody(body io.Reader) {
 	for {
 		n, err := body.Read(buf.Bytes[:cap(buf.Bytes)])
 		c.answering = c.answering || n > 0
-		if n > 0 && c.write(buf.Bytes[:n], clientStallTimeout) != nil {
+		if n > 0 && !c.passOn(buf.Bytes[:n]) {
 			c.clientLeft() // or reads nothing
 		}
 		if err == io.EOF {
 			c.noteStreamError(body)
+			c.endKept(c.kept != nil && c.isWhole(body))
 			return
 		}
 		if err != nil {

@@ -35,6 +35,7 @@ type call struct {
 	stayed        time.Duration           // how long its client stayed with that one; 0: there was none
 	silence       time.Duration           // of the same request's try before, which had not begun to answer when its client left
 	shared        *sharedRequest
+	kept          *keptAnswer // that it sends; nil: it is not kept
 	keepalive     *keepalive  // keeps the client alive while it waits
 	outcome       policy.Wait // the shared request's last, once it is finished
 	status        int         // of the answer; 0: none, or the connection is cut
@@ -62,7 +63,7 @@ func (c *call) serve() {
 	}
 	c.begin()
 	defer c.finish()
-	for !c.takePart() {
+	for !c.replay() && !c.takePart() {
 		c.carried, c.silence = policy.Wait{}, 0
 	}
 }
@@ -91,6 +92,7 @@ func (c *call) begin() {
 
 // finish releases what the call holds.
 func (c *call) finish() {
+	c.endKept(false)
 	c.emitEnd()
 	c.keepalive.stop()
 	c.body.Release()
@@ -109,7 +111,7 @@ func (c *call) takePart() bool {
 	} else {
 		c.await()
 	}
-	if c.r.Context().Err() != nil {
+	if c.r.Context().Err() != nil && !c.goesOn() {
 		c.clientLeft()
 	}
 	c.outcome = s.soFar()
@@ -174,6 +176,7 @@ func (c *call) answer(resp *http.Response, err error) {
 		c.status = http.StatusOK
 	}
 	c.emitFailure(err)
+	c.keepAnswer(resp)
 	switch {
 	case resp == nil:
 		c.unanswered(err, committed)

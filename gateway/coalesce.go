@@ -1,12 +1,15 @@
 package gateway
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/responses"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -17,6 +20,7 @@ type coalescer struct {
 	mu     sync.Mutex
 	active map[requestKey][]*sharedRequest
 	failed []failedRequest // the oldest first
+	kept   []*keptAnswer   // likewise
 }
 
 // requestKey is what a request and its re-send have in common at first sight. Their bodies are compared only if
@@ -51,10 +55,10 @@ func (c *call) repeats(other *call) bool {
 // A call joins if its client says that it is sent again, or if it is of the same session as one that waits after
 // a fault: a client that has lost its connection comes back before the gateway knows.
 func (co *coalescer) enter(c *call) (s *sharedRequest, leads bool) {
-	key := c.key()
-	if resent := c.isResend(); resent || key.session != "" {
+	key, resent := c.key(), c.isResend()
+	if resent || key.session != "" || c.detaches() {
 		for _, s := range co.candidates(key) {
-			if (resent || s.hasFailed()) && c.repeats(s.leader) && s.join(c) {
+			if (resent || key.session != "" && s.hasFailed() || s.isDetached()) && c.repeats(s.leader) && s.join(c) {
 				return s, false
 			}
 		}
@@ -100,13 +104,13 @@ func (co *coalescer) remove(s *sharedRequest) {
 func (s *sharedRequest) join(c *call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.finished || len(s.calls) == 0 {
+	if s.finished || len(s.calls) == 0 && s.undetach == nil {
 		return false
 	}
 	if s.done == nil {
 		s.done = make(chan struct{})
 	}
-	s.calls = append(s.calls, c)
+	s.add(c)
 	return true
 }
 
@@ -124,28 +128,52 @@ func (s *sharedRequest) catchUp(c *call) {
 	}
 }
 
-// leave removes a call whose client has disconnected. The last one ends the shared request.
+// leave removes a call whose client has disconnected. The last one ends the shared request, unless its answer is
+// to be kept.
 func (s *sharedRequest) leave(c *call) {
+	if s.removeLast(c) {
+		c.emit(Event{Detached: true})
+	}
+}
+
+// removeLast removes a call. It reports whether the request goes on without any.
+func (s *sharedRequest) removeLast(c *call) (detached bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls = slices.DeleteFunc(s.calls, func(other *call) bool { return other == c })
-	s.waits.remove(c)
-	if len(s.calls) == 0 {
+	before := len(s.calls)
+	s.remove(c)
+	if before == 0 || len(s.calls) > 0 {
+		return false
+	}
+	detached = !errors.Is(context.Cause(c.r.Context()), responses.ErrCanceled) && s.detach()
+	if !detached {
 		s.cancel(errLeft)
 	}
+	return detached
+}
+
+// remove removes a call. mu is held.
+func (s *sharedRequest) remove(c *call) {
+	s.calls = slices.DeleteFunc(s.calls, func(other *call) bool { return other == c })
+	s.waits.remove(c)
 }
 
 // release ends a call's part in the shared request. After a panic of the leader the others go on without it.
 func (s *sharedRequest) release(c *call) {
-	s.leave(c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.leader == c && !s.finished:
+	s.remove(c)
+	if s.leader == c && !s.finished {
 		s.winner = c
 		s.publish(nil, nil)
-	case s.winner == c && s.resp != nil:
+	}
+	if s.winner == c && s.resp != nil {
 		_ = s.resp.Body.Close() // read to its end or not at all
+		s.resp = nil
+	}
+	if s.winner == c || len(s.calls) == 0 && s.undetach == nil {
+		s.stopDetached()
+		s.cancel(errLeft)
 	}
 }
 
@@ -154,10 +182,16 @@ func (s *sharedRequest) finish(resp *http.Response, err error) {
 	if s.worthRemembering() {
 		s.coalescer.remember(s)
 	}
+	if resp != nil && s.leader.detaches() {
+		s.leader.meaning() // the body is released before the answer comes
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.calls) > 0 {
+	switch {
+	case len(s.calls) > 0:
 		s.winner = s.calls[0]
+	case s.undetach != nil:
+		s.winner = s.leader
 	}
 	if s.winner == nil && resp != nil {
 		_ = resp.Body.Close() // no client is left to read it

@@ -19,6 +19,7 @@ type Config struct {
 	Base      http.RoundTripper   // reaches the upstreams without a transport of their own; nil: pooled connections
 	Faults    classify.Classifier // classifies the faults; zero: the built-in rules
 	Spool     Spool               // keeps the bodies of requests
+	Detached  Detached            // reads answers on for clients that have left; zero: none
 	Receive   *Receive            // how slowly clients may send them; nil: DefaultReceive()
 	OnEvent   func(Event)         // called for each event, by concurrent requests; nil: none
 

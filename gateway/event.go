@@ -26,8 +26,10 @@ type Event struct {
 	// Without a Stop, a turn.Error says that the client has left ([turn.Error.Left]) or that the gateway is closed.
 	Event turn.Event
 
-	Joined int64 // the ID of the request that this one repeats, and now waits with; 0: see Try and Event
-	Status int   // with turn.Sealed, of the answer; 0: the client left, or its connection was cut
+	Joined   int64 // the ID of the request that this one repeats, and now waits with; 0: see Try and Event
+	Detached bool  // the client has left, and its answer is read on for when it sends the request again
+	Replayed int64 // the ID of the request before whose answer, read on or in progress, the client is given; 0: none
+	Status   int   // with turn.Sealed, of the answer; 0: the client left, or its connection was cut
 }
 
 // Call identifies a request for an answer.

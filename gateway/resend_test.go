@@ -123,3 +123,56 @@ func TestResend_OfASocketGoesOnInItsWait(t *testing.T) {
 		})
 	}
 }
+
+// A client that leaves in a wait and comes back pays nothing: no try is made early, no step is skipped, and the
+// waiting that it is told is the clock's.
+func TestResend_GoesOnInTheSameWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t, policy.Patient(), outage(48*time.Hour))
+		for range 20 { // 70 s each, in the waits of 1, 5, 10 and 15 min
+			ctx, cancel := context.WithTimeout(t.Context(), 70*time.Second)
+			if resp, err := w.ask(ctx, "/v1/messages", claude); err == nil {
+				_, _ = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+			cancel()
+			time.Sleep(time.Second)
+		}
+		// 0, 5, 15, 45, 105, 405 and 1005 s after the start; then 23 min 40 s have passed.
+		if n := len(w.provider.Requests()); n != 7 {
+			t.Errorf("%d requests in %v, want 7 as for a client that stays", n, time.Since(w.begun))
+		}
+		go w.ask(t.Context(), "/v1/messages", claude)
+		synctest.Wait()
+		waits := w.gateway.Waits()
+		if len(waits) != 1 || waits[0].Due.Sub(w.begun) != 1905*time.Second {
+			t.Fatalf("%+v, want one wait until 1905 s after the start", waits)
+		}
+		if told := waits[0].Waited; (time.Since(w.begun) - told).Abs() > time.Second {
+			t.Errorf("told that it has waited %v of %v, want the clock's within 1 s", told, time.Since(w.begun))
+		}
+	})
+}
+
+// The refusal of what was given up lasts no longer than the run was patient: after an outage of seconds the
+// provider is asked again seconds later, also if no other client has noticed that it is back.
+func TestResend_RefusedNoLongerThanThePatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t, policy.Simple(), outage(10*time.Second))
+		_, _, _ = w.get("/v1/messages", claude)
+		gaveUp := time.Since(w.begun)
+		for i := range 10 {
+			resp, text, _ := w.get("/v1/messages", claude)
+			if resp.StatusCode == 200 {
+				if time.Since(w.begun) > 2*gaveUp+time.Second || !strings.Contains(text, "message_stop") {
+					t.Errorf("answered after %v, want at most twice the %v of the run", time.Since(w.begun), gaveUp)
+				}
+				return
+			}
+			time.Sleep(time.Second)
+			if i == 9 {
+				t.Errorf("refused for %v, want at most %v", time.Since(w.begun), gaveUp)
+			}
+		}
+	})
+}

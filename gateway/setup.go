@@ -20,6 +20,7 @@ type setup struct {
 	defaults  []*upstream // the upstream of each API's requests, in the order of apis; nil: none
 	faults    classify.Classifier
 	receive   receive.Limits
+	detached  Detached
 	onEvent   func(Event)
 }
 
@@ -48,7 +49,7 @@ func (g *Gateway) build(c Config, before *setup) *setup {
 	if c.Receive != nil {
 		limits = *c.Receive
 	}
-	s := &setup{receive: limits.limits(), faults: c.Faults, onEvent: c.OnEvent}
+	s := &setup{receive: limits.limits(), detached: c.Detached.withDefaults(), faults: c.Faults, onEvent: c.OnEvent}
 	for _, u := range c.Upstreams {
 		if u.Policy == nil {
 			u.Policy = &c.Policy

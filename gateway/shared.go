@@ -54,6 +54,7 @@ type sharedRequest struct {
 	open        bool            // an answer has begun, without content so far
 	triesBefore int             // failed tries at other upstreams
 	silence     time.Duration   // of a try that its client did not wait for, here or in the request that this one repeats
+	undetach    func()          // ends the time for which it goes on without a client; nil: it does not
 	done        chan struct{}   // closed when it is finished; nil: no call has joined
 	finished    bool            // there is no other try
 	winner      *call           // takes the response; nil: none, or it is not finished
@@ -263,8 +264,11 @@ func (s *sharedRequest) onWait(w policy.Wait) {
 // sleep waits until the next try. It ends early when the upstream is back, by
 // command, when the gateway drains, and when patience with the upstream ends.
 func (s *sharedRequest) sleep(ctx context.Context, w policy.Wait) error {
-	if s.draining.Err() != nil {
+	switch {
+	case s.draining.Err() != nil:
 		return errClosing
+	case s.isDetached():
+		return errLeft
 	}
 	return s.failover.Sleep(ctx, w, func(ctx context.Context, w policy.Wait) error {
 		s.body.Compress()
@@ -285,6 +289,9 @@ func (s *sharedRequest) blocked(why breaker.BlockReason) {
 		state = statePaused
 	}
 	s.setState(state)
+	if s.isDetached() {
+		s.cancel(errLeft)
+	}
 	if s.stopDrain == nil {
 		s.stopDrain = context.AfterFunc(s.draining, func() { s.cancel(errClosing) })
 		s.caller.OnUnblock = s.unblocked

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"math"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -92,7 +93,7 @@ func (l Limits) start(ctx context.Context, n, alone int) (context.Context, *watc
 	}
 	ctx, w.cancel = context.WithCancelCause(ctx)
 	w.waiting.Store(w.first > 0)
-	w.timer = time.AfterFunc(cmp.Or(l.left(w.first, n), l.Idle), w.expire)
+	w.timer = time.AfterFunc(cmp.Or(l.left(w.first, n), l.Idle, math.MaxInt64), w.expire) // not 0: it would fire before Stop
 	if w.first == 0 {
 		w.timer.Stop() // until the caller reads
 	}

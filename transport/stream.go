@@ -41,6 +41,8 @@ type Watched interface {
 	// Failure returns the error event that the provider has sent in the stream;
 	// nil: none so far. Only the goroutine that reads may call it.
 	Failure() *fault.Error
+	// Whole reports, after the end, whether it was the proper end of an answer without an error.
+	Whole() bool
 	// Form returns the form of the answer, which need not be the one that was
 	// asked for.
 	Form() dialect.Form
@@ -48,6 +50,9 @@ type Watched interface {
 
 // Form returns the form of the answer.
 func (s *stream) Form() dialect.Form { return s.form }
+
+// Whole reports whether the answer had its proper end.
+func (s *stream) Whole() bool { return !s.raw && s.failure == nil && s.err != nil && s.end() == io.EOF }
 
 // Failure returns the error event that came in the stream.
 func (s *stream) Failure() *fault.Error { return s.failure }

@@ -11,6 +11,7 @@ package responses
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -26,6 +27,9 @@ const (
 	queueBound  = 16               // requests behind the one in progress
 	pongTimeout = 30 * time.Second // a client that answers no ping for so long has left
 )
+
+// ErrCanceled ends the context of a request that its client has canceled, and not merely left.
+var ErrCanceled = errors.New("the client has canceled the request")
 
 // IsHandshake reports whether a request opens a WebSocket.
 func IsHandshake(r *http.Request) bool {
@@ -69,7 +73,7 @@ type socket struct {
 	chains   chains
 
 	mu      sync.Mutex
-	cancel  context.CancelFunc // of the request in progress; nil: there is none
+	cancel  context.CancelCauseFunc // of the request in progress; nil: there is none
 	pinging bool
 }
 
@@ -139,8 +143,8 @@ func (s *socket) answer(req request) bool {
 	case req.warmsUp:
 		return s.warmUp(chain)
 	}
-	ctx, cancel := context.WithCancel(s.alive)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(s.alive)
+	defer cancel(nil)
 	s.setCancel(cancel)
 	defer s.setCancel(nil)
 	w := &frameWriter{socket: s, header: http.Header{}, chain: chain}
@@ -193,7 +197,7 @@ func (s *socket) warmUp(chain *chain) bool {
 }
 
 // setCancel sets what ends the request in progress.
-func (s *socket) setCancel(cancel context.CancelFunc) {
+func (s *socket) setCancel(cancel context.CancelCauseFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cancel = cancel
@@ -204,7 +208,7 @@ func (s *socket) cancelCurrent() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cancel != nil {
-		s.cancel()
+		s.cancel(ErrCanceled)
 	}
 }
 

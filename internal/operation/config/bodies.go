@@ -37,6 +37,36 @@ func receives() codec[receive] {
 	)
 }
 
+// detached has the answers of clients that leave read on; zero: of none.
+type detached struct {
+	agents []string
+	time   time.Duration
+	bytes  int64
+	from   string
+}
+
+// What a detached answer is read on from.
+const (
+	fromContent = "content"
+	fromRequest = "request"
+)
+
+// detaches is the codec of detached.
+func detaches() codec[detached] {
+	return object(
+		schema{name: "detached", about: "Answers that are read on although the client has left, for when it sends the same request again.", expected: "agents, time, bytes and from"}, nil,
+		newField("agents", seq("a list of agents", anyName("the beginning of a User-Agent, or all")), func(d *detached) *[]string { return &d.agents }, fieldDoc{"The clients for which this is done, by how their `User-Agent` or `Originator` begins: `codex`, `claude-cli`. `all` is every client.", "", "none"}),
+		newField("time", duration(), func(d *detached) *time.Duration { return &d.time }, fieldDoc{"How long an answer is read on after the client has left, and how long it is kept when it is whole.", "5m", ""}),
+		newField("bytes", size(), func(d *detached) *int64 { return &d.bytes }, fieldDoc{"The largest answer that is kept.", "8MiB", ""}),
+		newField("from", oneOf("content or request", fromContent, fromRequest), func(d *detached) *string { return &d.from }, fieldDoc{"What is read on: `content` is an answer that has begun, `request` also a try that has no answer so far. An answer that is not streamed comes whole, and needs `request`.", fromContent, ""}),
+	)
+}
+
+// gateway returns it as the gateway's.
+func (d detached) gateway() gateway.Detached {
+	return gateway.Detached{Agents: d.agents, Time: d.time, Bytes: d.bytes, Tries: d.from == fromRequest}
+}
+
 // over returns other with the limits that the file sets.
 func (r receive) over(other gateway.Receive) *gateway.Receive {
 	setLimit(&other.Time, r.time)

@@ -42,6 +42,7 @@ type Config struct {
 	upstreams []named[upstream] // none: one for each API
 	spool     spool
 	receive   receive
+	detached  detached
 
 	source source
 	at     map[string]pos    // the position of each value in the file

@@ -58,6 +58,10 @@ func ExampleConfig_Show() {
 	// receive:
 	//   time: 10m                      # default
 	//   rate: 16KiB                    # default
+	// detached:
+	//   time: 5m                       # default
+	//   bytes: 8MiB                    # default
+	//   from: content                  # default
 	// log: info                        # default
 }
 

@@ -37,6 +37,9 @@ func file(start func(*reader, *node) Config) codec[Config] {
 		newField("receive", receives(), func(c *Config) *receive { return &c.receive }, fieldDoc{
 			"How slowly a client may send a body. One that is slower is rejected with status 408.", "", "the defaults",
 		}),
+		newField("detached", detaches(), func(c *Config) *detached { return &c.detached }, fieldDoc{
+			"Answers that are read to their end although the client has left, and kept for when it sends the same request again. They cost what they cost, also when it does not.", "", "off",
+		}),
 		newField("nats-replicas", replicas(), func(c *Config) *int { return &c.Replicas }, fieldDoc{
 			"How many NATS servers have a copy of the conversations, with `--nats`. `--nats-replicas` overrides it.", "", "one on each server, up to 3",
 		}),

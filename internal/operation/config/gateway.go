@@ -22,7 +22,8 @@ func (c *Config) Gateway(env func(string) string) (gateway.Config, error) {
 	m := mapper{config: c, env: env}
 	made := gateway.Config{
 		Policy: c.Retry(), Receive: c.receive.over(gateway.DefaultReceive()),
-		Spool: gateway.Spool{Memory: c.spool.memory, Disk: c.spool.disk},
+		Detached: c.detached.gateway(),
+		Spool:    gateway.Spool{Memory: c.spool.memory, Disk: c.spool.disk},
 	}
 	if c.spool.dir != "" {
 		made.Spool.Dir = m.folder("spool.dir", c.spool.dir)

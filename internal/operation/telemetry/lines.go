@@ -23,9 +23,19 @@ func report(log *slog.Logger, e gateway.Event) {
 	case turn.Error:
 		failure(log, e, event)
 	case nil:
-		if e.Joined != 0 {
-			about(log, e.Call, nil).Info("joined an identical request in progress", "joined", e.Joined)
-		}
+		progress(log, e)
+	}
+}
+
+// progress logs what happens to a request besides faults.
+func progress(log *slog.Logger, e gateway.Event) {
+	switch {
+	case e.Joined != 0:
+		about(log, e.Call, nil).Info("joined an identical request in progress", "joined", e.Joined)
+	case e.Detached:
+		about(log, e.Call, nil).Info("client left, answer is read on")
+	case e.Replayed != 0:
+		about(log, e.Call, nil).Info("given the answer that an identical request had left", "replayed", e.Replayed)
 	}
 }
 

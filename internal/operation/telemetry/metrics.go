@@ -31,6 +31,7 @@ var (
 // metrics has the metrics that count events.
 type metrics struct {
 	requests, recovered, left, switched *prometheus.CounterVec // by upstream and model
+	detached, replayed                  *prometheus.CounterVec // likewise
 	tries, shared, retries              *prometheus.CounterVec // by upstream, model and kind
 	gaveUp, brokeOff                    *prometheus.CounterVec // likewise
 	silent                              *prometheus.CounterVec // by upstream and model
@@ -66,6 +67,8 @@ func newMetrics(to prometheus.Registerer, version string) *metrics {
 	m.requests = counter("requests_total", "Requests received.", "upstream", "model")
 	m.recovered = counter("recovered_total", "Requests answered after a failed try.", "upstream", "model")
 	m.left = counter("left_total", "Requests whose client left before the answer.", "upstream", "model")
+	m.detached = counter("detached_total", "Requests whose client left and whose answer was read on.", "upstream", "model")
+	m.replayed = counter("replayed_total", "Requests that were given the answer of an earlier one, whose client had left.", "upstream", "model")
 	m.switched = counter("switched_total", "Requests that failed over to this upstream.", "upstream", "model")
 	m.tries = counter("tries_total", "Requests sent to the upstream, by kind of fault; none: answered.", "upstream", "model", "kind")
 	m.shared = counter("shared_tries_total", "Tries that were not sent because they shared the outcome of another request.", "upstream", "model", "kind")
@@ -89,6 +92,12 @@ func (m *metrics) watch(e gateway.Event) {
 	s, p := m.find(e.Call.Upstream, e.Call.Model)
 	if e.Try.N > 0 {
 		m.tried(e, s, p)
+	}
+	if e.Detached {
+		m.detached.WithLabelValues(p.upstream, p.model).Inc()
+	}
+	if e.Replayed != 0 {
+		m.replayed.WithLabelValues(p.upstream, p.model).Inc()
 	}
 	switch event := e.Event.(type) {
 	case turn.Start:

@@ -102,6 +102,17 @@ func watching(t *testing.T, c telemetry.Config, events ...gateway.Event) *teleme
 	return tel
 }
 
+func TestMetrics_OfDetachedAnswers(t *testing.T) {
+	tel := watching(t, telemetry.Config{}, gateway.Event{Call: call, Detached: true}, gateway.Event{Call: call, Replayed: 1}, gateway.Event{Call: call, Replayed: 2})
+	for name, want := range map[string]string{"detached_total": "1", "replayed_total": "2"} {
+		w := httptest.NewRecorder()
+		tel.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		if line := "ridethrough_" + name + `{model="gpt-5",upstream="work"} ` + want + "\n"; !strings.Contains(w.Body.String(), line) {
+			t.Errorf("metrics lack %q", line)
+		}
+	}
+}
+
 func TestMetrics_OfAnOutage(t *testing.T) {
 	tel := watching(t, telemetry.Config{}, outage(call)...)
 	tel.Show(board{})
@@ -397,6 +408,8 @@ func TestLog_OneLinePerTransition(t *testing.T) {
 		{stop("", busy), ""},
 		{gateway.Event{Event: leaves(busy, 1)}, `"error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"INFO","model":"gpt-5","msg":"client left","request":17,"retries":1`},
 		{gateway.Event{Event: leaves(busy, 0)}, `"client left","request":17,"retries":0`},
+		{gateway.Event{Detached: true}, `"level":"INFO","model":"gpt-5","msg":"client left, answer is read on"`},
+		{gateway.Event{Replayed: 7}, `"level":"INFO","model":"gpt-5","msg":"given the answer that an identical request had left","replayed":7`},
 		{gateway.Event{Joined: 7}, `"joined":7,"level":"INFO","model":"gpt-5","msg":"joined an identical request in progress"`},
 		{gateway.Event{Event: turn.Switched{From: "a", Why: "HTTP 404: no such model"}}, `"error":"HTTP 404: no such model","from":"a","level":"WARN","model":"gpt-5","msg":"failover to another upstream or model"`},
 		{stop(policy.Committed, busy), `"msg":"answer broke off"`},

@@ -121,13 +121,18 @@ func (t *traces) add(c traced, e gateway.Event) {
 	}
 }
 
-// addStep adds a try, or that the request has joined another, to the span of its call.
+// addStep adds a try, or how the request shares the answer of another, to the span of its call.
 func (t *traces) addStep(c traced, e gateway.Event) {
-	if e.Joined != 0 {
+	switch {
+	case e.Joined != 0:
 		c.AddEvent("joined", trace.WithTimestamp(e.At), trace.WithAttributes(requestNumber.Int64(e.Joined)))
-		return
+	case e.Replayed != 0:
+		c.AddEvent("replayed", trace.WithTimestamp(e.At), trace.WithAttributes(requestNumber.Int64(e.Replayed)))
+	case e.Detached:
+		c.AddEvent("detached", trace.WithTimestamp(e.At))
+	default:
+		t.tried(c, e)
 	}
-	t.tried(c, e)
 }
 
 // tried creates the span of a request that was sent.

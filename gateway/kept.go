@@ -1,0 +1,274 @@
+package gateway
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/spool"
+	"github.com/ridethrough/ridethrough/transport"
+)
+
+// maxKept is how many answers are kept.
+const maxKept = 256
+
+// keptAnswer is an answer that is kept while it arrives. Once its client has left, the same request is given it.
+type keptAnswer struct {
+	requestKey
+	meaning meaning
+	id      int64 // of the request
+	at      destination
+	header  http.Header
+	form    dialect.Form
+	watched bool // it is a stream
+	record  *spool.Record
+	most    int64 // the bound in bytes
+
+	mu      sync.Mutex
+	running *sharedRequest  // of which it is; nil: it has ended
+	client  context.Context // of the client that it is sent to; nil: it has ended
+	left    bool            // by that client
+	size    int64
+	end     error         // io.EOF: it is whole; nil: it goes on
+	changed chan struct{} // closed when there is more, or it has ended; nil: no reader waits
+	readers int
+	dropped bool
+}
+
+// errNotKept ends an answer that is not kept to its end.
+var errNotKept = &fault.Error{
+	Kind: fault.Truncated, Status: http.StatusOK, Rule: "gateway/kept", Err: errLocal,
+	Message: "the answer, which was begun for an earlier request, broke off",
+}
+
+// add keeps a part. It reports whether the answer is still of use: it is not beyond its bound, or without room.
+func (k *keptAnswer) add(p []byte) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.end != nil {
+		return false
+	}
+	if k.size += int64(len(p)); k.size > k.most || k.record.Append(p) != nil {
+		k.endWith(errNotKept)
+		return false
+	}
+	k.wake()
+	return true
+}
+
+// finish ends the answer: whole, or broken off.
+func (k *keptAnswer) finish(whole bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.end != nil:
+	case whole:
+		k.endWith(io.EOF)
+	default:
+		k.endWith(errNotKept)
+	}
+}
+
+// endWith ends the answer. mu is held.
+func (k *keptAnswer) endWith(err error) {
+	k.left = k.isLeft()
+	k.end, k.running, k.client = err, nil, nil
+	k.wake()
+}
+
+// isLeft reports whether the client that it is sent to has left. mu is held.
+func (k *keptAnswer) isLeft() bool { return k.left || k.client != nil && k.client.Err() != nil }
+
+// wake wakes the readers. mu is held.
+func (k *keptAnswer) wake() {
+	if k.changed != nil {
+		close(k.changed)
+		k.changed = nil
+	}
+}
+
+// read reads from an offset on, and waits while there is nothing.
+func (k *keptAnswer) read(ctx context.Context, p []byte, at int) (int, error) {
+	for {
+		k.mu.Lock()
+		n, err := k.record.ReadAt(p, at)
+		end, more := k.end, k.changed
+		if n == 0 && end == nil && more == nil {
+			more = make(chan struct{})
+			k.changed = more
+		}
+		k.mu.Unlock()
+		switch {
+		case n > 0:
+			return n, nil
+		case err != nil:
+			return 0, errNotKept
+		case end != nil:
+			return 0, end
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+	}
+}
+
+// keptReader is the body of an answer that is given again.
+type keptReader struct {
+	*keptAnswer
+	ctx context.Context // the client's
+	at  int
+}
+
+// Read implements io.Reader.
+func (r *keptReader) Read(p []byte) (int, error) {
+	n, err := r.read(r.ctx, p, r.at)
+	r.at += n
+	return n, err
+}
+
+// Close implements io.Closer.
+func (r *keptReader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.readers--
+	r.freeUnread()
+	return nil
+}
+
+// keptStream is that of a stream.
+type keptStream struct{ keptReader }
+
+// Failure implements [transport.Watched]: an answer that ends in an error is not kept.
+func (r *keptStream) Failure() *fault.Error { return nil }
+
+// Whole implements [transport.Watched].
+func (r *keptStream) Whole() bool { return true }
+
+// Form implements [transport.Watched].
+func (r *keptStream) Form() dialect.Form { return r.form }
+
+// response returns the answer as a response.
+func (k *keptAnswer) response(ctx context.Context) *http.Response {
+	r := keptReader{keptAnswer: k, ctx: ctx}
+	resp := &http.Response{StatusCode: http.StatusOK, Header: k.header.Clone(), Body: &r}
+	if k.watched {
+		resp.Body = &keptStream{r}
+	}
+	return resp
+}
+
+// keep makes an answer known. Beyond a number of them the oldest that has ended is dropped.
+func (co *coalescer) keep(k *keptAnswer) {
+	co.mu.Lock()
+	co.kept = append(co.kept, k)
+	i := -1
+	if len(co.kept) > maxKept {
+		i = slices.IndexFunc(co.kept, func(old *keptAnswer) bool { return old.hasEnded() })
+	}
+	var old *keptAnswer
+	if i >= 0 {
+		old = co.kept[i]
+	}
+	co.mu.Unlock()
+	if old != nil {
+		co.drop(old)
+	}
+}
+
+func (k *keptAnswer) hasEnded() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.end != nil
+}
+
+// drop forgets an answer that has ended.
+func (co *coalescer) drop(k *keptAnswer) {
+	co.mu.Lock()
+	co.kept = slices.DeleteFunc(co.kept, func(other *keptAnswer) bool { return other == k })
+	co.mu.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.dropped = true
+	k.freeUnread()
+}
+
+// freeUnread frees an answer that is dropped and that is read to no client. mu is held.
+func (k *keptAnswer) freeUnread() {
+	if k.dropped && k.readers == 0 {
+		k.record.Release()
+	}
+}
+
+// keptFor returns the answer to the same request, whose client has left; nil: none is kept.
+func (co *coalescer) keptFor(c *call) *keptAnswer {
+	key := c.key()
+	co.mu.Lock()
+	var all []*keptAnswer
+	for _, k := range co.kept {
+		if k.requestKey == key {
+			all = append(all, k)
+		}
+	}
+	co.mu.Unlock()
+	for _, k := range slices.Backward(all) {
+		if m := c.meaning(); m != nil && *m == k.meaning && k.isFor(c) {
+			return k
+		}
+	}
+	return nil
+}
+
+// leavingGrace is how long a request waits to learn that the client of the same one has left. A client that comes
+// back at once may be faster than the end of its first connection.
+const leavingGrace = 100 * time.Millisecond
+
+// isFor reports whether the call may have the answer: its client has left, or says that it has.
+func (k *keptAnswer) isFor(c *call) bool {
+	k.mu.Lock()
+	client, left := k.client, k.left
+	k.mu.Unlock()
+	if client != nil && !left && !c.isResend() {
+		ctx, cancel := context.WithTimeout(c.r.Context(), leavingGrace)
+		defer cancel()
+		select {
+		case <-client.Done():
+		case <-ctx.Done():
+			return false
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.end == nil || k.end == io.EOF
+}
+
+// follow adds a reader. It returns the request whose answer goes on; nil: it has ended.
+func (k *keptAnswer) follow() *sharedRequest {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.readers++
+	return k.running
+}
+
+// isWhole reports whether the body, which has been read, is that of a whole answer.
+func (c *call) isWhole(body io.Reader) bool {
+	if w, ok := body.(transport.Watched); ok {
+		return w.Whole()
+	}
+	d, part := c.dialect.NewRequestDigest(c.gateway.seed), make([]byte, copyBufferSize)
+	for at := 0; ; {
+		n, err := c.kept.record.ReadAt(part, at)
+		if n == 0 || err != nil || d.Scan(part[:n]) {
+			break
+		}
+		at += n
+	}
+	_, whole := d.Sum()
+	return whole
+}
