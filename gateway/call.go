@@ -32,6 +32,7 @@ type call struct {
 	body          *spool.Body
 	meant         atomic.Pointer[meaning] // nil: not needed so far
 	carried       policy.Wait             // of the same request before, whose client left in it; zero: there was none
+	answered      bool                    // the upstream has answered others since that one was left
 	stayed        time.Duration           // how long its client stayed with that one; 0: there was none
 	silence       time.Duration           // of the same request's try before, which had not begun to answer when its client left
 	shared        *sharedRequest
@@ -68,18 +69,21 @@ func (c *call) serve() {
 	}
 }
 
-// refusedBefore looks for the same request a moment ago. It reports whether that
-// one was given up, and answers then; else the call continues its budget.
+// refusedBefore looks for the same request a moment ago. It reports whether that one was given up, and answers
+// then; else the call continues its budget. From time to time one that was given up is tried once more.
 func (c *call) refusedBefore() bool {
 	before := c.gateway.coalescer.lookup(c)
 	switch {
 	case before == nil:
 		return false
-	case before.gaveUp():
+	case before.gaveUp() && !before.probes:
 		c.refuseResend(before)
 		return true
+	case before.gaveUp():
+		c.carried = before.last // whose budget is spent: one try is left
+		return false
 	}
-	c.stayed, c.silence = before.stayed, before.silence
+	c.stayed, c.silence, c.answered = before.stayed, before.silence, before.hasAnswered()
 	c.carried = shortened(before.last, c.stayed)
 	return false
 }

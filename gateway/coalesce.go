@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/internal/responses"
 	"github.com/ridethrough/ridethrough/policy"
@@ -217,6 +218,7 @@ const (
 	rememberFor     = 75 * time.Second
 	rememberAtLeast = 5 * time.Second
 	rememberAtMost  = 15 * time.Minute
+	probeAfter      = 30 * time.Second // since the last try: a re-send is tried once more
 	maxRemembered   = 1024
 	resendAfter     = "5" // seconds
 )
@@ -232,6 +234,7 @@ type failedRequest struct {
 	last     policy.Wait   // without a Stop if the client has left
 	stayed   time.Duration // from its arrival
 	silence  time.Duration // of the try that the client has left, until the request is sent again
+	probes   bool          // the call that it was found for is to be tried once more
 }
 
 // remember keeps the outcome of a shared request that found no answer.
@@ -258,10 +261,23 @@ func (co *coalescer) remember(s *sharedRequest) {
 	co.mu.Lock()
 	defer co.mu.Unlock()
 	co.dropExpired(now)
+	co.failed = slices.DeleteFunc(co.failed, f.replaces)
 	if len(co.failed) == maxRemembered {
 		co.failed = slices.Delete(co.failed, 0, 1)
 	}
 	co.failed = append(co.failed, f)
+}
+
+// replaces reports whether an earlier outcome is the same request's. Its last refusal stays as late as it was.
+func (f *failedRequest) replaces(old failedRequest) bool {
+	if old.requestKey != f.requestKey || old.meaning != f.meaning {
+		return false
+	}
+	if f.gaveUp() && old.latest.After(f.latest) {
+		f.latest = old.latest
+		f.until = earlier(f.at.Add(rememberFor), f.latest)
+	}
+	return true
 }
 
 func (co *coalescer) dropExpired(now time.Time) {
@@ -290,9 +306,13 @@ func (co *coalescer) lookup(c *call) *failedRequest {
 		if same && f.gaveUp() {
 			f.until = earlier(now.Add(rememberFor), f.latest)
 		}
+		f.probes = same && f.isProbeDue(now)
 		if same || f.precedes(c, now) {
 			found := *f
 			f.silence = 0 // the call has it
+			if f.probes {
+				f.at = now
+			}
 			return &found
 		}
 	}
@@ -309,11 +329,21 @@ func earlier(a, b time.Time) time.Time {
 // gaveUp reports whether the request was given up; else its client has left.
 func (f *failedRequest) gaveUp() bool { return f.last.Verdict.Stop != "" }
 
+// isProbeDue reports whether the request, sent again, is to be tried once more: it may be the only one that could
+// notice that the upstream is back. A silent upstream would hold it, and a command is the operator's.
+func (f *failedRequest) isProbeDue(now time.Time) bool {
+	stop := f.last.Verdict.Stop
+	return (stop == policy.Exhausted || stop == policy.OverBudget) && f.last.Fault.Kind != fault.Timeout && now.Sub(f.at) >= probeAfter
+}
+
+// hasAnswered reports whether the upstream has answered a request since.
+func (f *failedRequest) hasAnswered() bool { return f.upstream.breaker.State().LastSuccess.After(f.at) }
+
 // stillHolds reports whether the outcome still says something about a call: they
 // have the same account, and the upstream has answered no request since.
 func (f *failedRequest) stillHolds(c *call) bool {
 	return f.upstream.breaker == c.upstream.breaker && f.credential == c.credential &&
-		!(f.gaveUp() && f.upstream.breaker.State().LastSuccess.After(f.at))
+		!(f.gaveUp() && f.hasAnswered())
 }
 
 // same reports whether a call with the same key is the request, sent again.

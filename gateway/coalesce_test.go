@@ -159,14 +159,14 @@ func TestResend_AfterExhaustionIsRefusedAtOnce(t *testing.T) {
 		if time.Since(ended) != 10*time.Second || len(w.provider.Requests()) != before {
 			t.Errorf("it took %v and %d requests", time.Since(ended)-10*time.Second, len(w.provider.Requests())-before)
 		}
-		for range 12 { // an agent that begins with five seconds and has many retries
+		for range 12 { // an agent that begins with five seconds and has many retries; each is tried once
 			time.Sleep(70 * time.Second)
 			if resp, _, err := w.get("/v1/messages", claude); err != nil || resp.StatusCode != 529 {
 				t.Errorf("after %v: %v, %v; want no error, status 529", time.Since(ended), resp, err)
 			}
 		}
-		if n := len(w.provider.Requests()); n != before {
-			t.Errorf("%d requests", n-before)
+		if n := len(w.provider.Requests()); n != before+12 {
+			t.Errorf("%d requests, want one for each re-send", n-before)
 		}
 		time.Sleep(2 * time.Minute)
 		_, text, err = w.get("/v1/messages", claude)

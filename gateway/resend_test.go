@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -173,6 +174,128 @@ func TestResend_RefusedNoLongerThanThePatience(t *testing.T) {
 			if i == 9 {
 				t.Errorf("refused for %v, want at most %v", time.Since(w.begun), gaveUp)
 			}
+		}
+	})
+}
+
+// A client that stayed would have been woken when the upstream answered another: one that comes back is tried at
+// once. If that fails, the rest of its wait is as it was.
+func TestResend_IsTriedWhenTheUpstreamHasAnsweredMeanwhile(t *testing.T) {
+	for _, recovered := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			w := newHarnessOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
+				body, _ := io.ReadAll(req.Body)
+				_ = req.Body.Close()
+				if own := strings.Contains(string(body), "true"); own {
+					if asked++; asked <= 5 || !recovered {
+						return says(529, "")(req)
+					}
+				}
+				return says(200, messageStart+messageHi+messageStop)(req)
+			}))
+			begun := time.Now()
+			w.leaveAfter(115*time.Second, "/v1/messages", claude) // in the wait from 105 to 405 s
+			time.Sleep(25 * time.Second)
+			_, _, _ = w.get("/v1/messages", whole(claude)) // another one, at 140 s
+			came := time.Now()
+			w.leaveAfter(5*time.Second, "/v1/messages", claude)
+			if took := time.Since(came); asked != 6 || (took == 0) != recovered {
+				t.Errorf("back at 140 s: %d tries, the answer %v after %v; want a sixth try, and the answer at once %v", asked, recovered, took, recovered)
+			}
+			if recovered {
+				return
+			}
+			go w.leaveAfter(time.Second, "/v1/messages", claude)
+			synctest.Wait()
+			waits := w.gateway.Waits()
+			if len(waits) != 1 || waits[0].Due.Sub(begun) != 405*time.Second || waits[0].Run.Tries != 5 {
+				t.Errorf("then %+v, want one wait until 405 s after five tries", waits)
+			}
+			time.Sleep(2 * time.Second)
+		})
+	}
+}
+
+// The budget is the clock's before and after, and the next try is when it would have been.
+func TestResend_BudgetIsTheClocks(t *testing.T) {
+	const s = time.Second
+	tests := []struct {
+		name         string
+		silent       int // the number of the first try that gets no answer; 0: none
+		other        time.Duration
+		leaves, back time.Duration
+		waited, due  time.Duration
+		tries        int
+	}{
+		{"left in the first wait", 0, 0, 3 * s, 4 * s, 4 * s, 5 * s, 1},
+		{"left in a longer wait", 0, 0, 200 * s, 201 * s, 201 * s, 405 * s, 5},
+		{"left in a wait, while another's probe is out", 6, 110 * s, 200 * s, 201 * s, 201 * s, 405 * s, 5},
+		{"the wait ended meanwhile", 0, 0, 60 * s, 130 * s, 105 * s, 430 * s, 5},
+		{"left in a silent try", 3, 0, 40 * s, 42 * s, 15 * s, 72 * s, 3},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			asked, begun := 0, time.Now()
+			w := newHarnessOf(t, policy.Patient(), roundTrip(func(req *http.Request) (*http.Response, error) {
+				if asked++; asked == tt.silent {
+					<-req.Context().Done()
+					return nil, context.Cause(req.Context())
+				}
+				return says(529, "")(req)
+			}))
+			if tt.other > 0 {
+				go func() {
+					time.Sleep(tt.other)
+					w.leaveAfter(tt.back+s, "/v1/messages", strings.Replace(claude, "Hi", "Ho", 1))
+				}()
+			}
+			w.leaveAfter(tt.leaves, "/v1/messages", claude)
+			time.Sleep(tt.back - tt.leaves)
+			go w.leaveAfter(2*s, "/v1/messages", claude)
+			synctest.Wait()
+			for _, wait := range w.gateway.Waits() {
+				if wait.ID == 1 || tt.other > 0 && wait.Began.Sub(begun) == tt.other {
+					continue
+				}
+				if (wait.Waited-tt.waited).Abs() > s || (wait.Due.Sub(begun)-tt.due).Abs() > s || wait.Run.Tries != tt.tries {
+					t.Errorf("%s: waited %v, until %v, after %d tries; want %v, %v and %d", tt.name, wait.Waited, wait.Due.Sub(begun), wait.Run.Tries, tt.waited, tt.due, tt.tries)
+				}
+				tt.name = ""
+			}
+			if tt.name != "" {
+				t.Errorf("%s: %+v, want the request among the waits", tt.name, w.gateway.Waits())
+			}
+			time.Sleep(tt.back + time.Minute)
+		})
+	}
+}
+
+// Where no other client asks, a request that was given up notices itself that the upstream is back.
+func TestResend_RefusedRequestIsTriedEveryThirtySeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const held = 27105 * time.Second
+		w := newHarness(t, policy.Patient(), outage(held+20*time.Second))
+		_, _, _ = w.get("/v1/messages", claude)
+		gaveUp, before := time.Now(), len(w.provider.Requests())
+		if took := gaveUp.Sub(w.begun); took != held {
+			t.Fatalf("gave up after %v, want %v", took, held)
+		}
+		for {
+			resp, text, err := w.get("/v1/messages", claude)
+			if resp.StatusCode == 200 {
+				if took := time.Since(gaveUp); err != nil || took > 35*time.Second || !strings.Contains(text, "message_stop") {
+					t.Errorf("%q, %v after %v; want the answer within 35 s", text, err, took)
+				}
+				break
+			}
+			if time.Since(gaveUp) > time.Hour {
+				t.Fatal("refused for an hour")
+			}
+			time.Sleep(5 * time.Second)
+		}
+		if n := len(w.provider.Requests()) - before; n != 1 {
+			t.Errorf("%d further requests, want 1", n)
 		}
 	})
 }

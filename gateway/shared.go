@@ -40,6 +40,7 @@ type sharedRequest struct {
 	failover  failover
 	stopDrain func() bool // stops Drain from ending the request while the breaker blocks it; nil: it is not blocked
 	tries     int         // at all upstreams, early probes included
+	early     bool        // the wait that it goes on in begins with a try, which does not count if it fails
 	permit    quotePermit // of the try in progress
 
 	mu          sync.Mutex
@@ -216,6 +217,7 @@ func bare(err error) error {
 // been taken, as a request goes on in it at its first upstream only.
 func (s *sharedRequest) resumed() (w policy.Wait) {
 	w, s.leader.carried = s.leader.carried, policy.Wait{}
+	s.early = s.leader.answered && !w.Verdict.Hinted && w.Due.After(time.Now())
 	return w
 }
 
@@ -271,6 +273,10 @@ func (s *sharedRequest) sleep(ctx context.Context, w policy.Wait) error {
 		return errLeft
 	}
 	return s.failover.Sleep(ctx, w, func(ctx context.Context, w policy.Wait) error {
+		if s.early { // had the client stayed, it would have been woken
+			s.early = false
+			return retry.ErrEarlyProbe
+		}
 		s.body.Compress()
 		s.setState(stateWaiting)
 		defer s.waitEnded()
