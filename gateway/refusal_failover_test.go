@@ -1,6 +1,8 @@
 package gateway_test
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -58,6 +60,34 @@ func TestFailover_RefusalIsAskedOfAnotherModel(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFailover_RefusalIsKeptWhole is about a refusal whose connection is gone when the fallback has failed.
+func TestFailover_RefusalIsKeptWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refusal, end, _ := strings.Cut(refusedByChat, "data: [DONE]")
+		large := func(*http.Request) (*http.Response, error) {
+			r, w := io.Pipe()
+			go func() {
+				_, _ = io.WriteString(w, refusal)
+				time.Sleep(time.Second)
+				gone := time.AfterFunc(time.Second, func() { _ = w.CloseWithError(errors.New("connection reset by peer")) })
+				_, _ = io.WriteString(w, "data: [DONE]"+end)
+				gone.Stop()
+				_ = w.Close()
+			}()
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r}, nil
+		}
+		small := func(req *http.Request) (*http.Response, error) {
+			time.Sleep(5 * time.Second)
+			return says(404, `{"error":{"code":"model_not_found"}}`)(req)
+		}
+		w, _ := newModels(t, "openai", map[string]roundTrip{"large": large, "small": small}, gateway.Fallback{To: "one", Model: "small", Kinds: fault.Set(0).With(fault.Refused)})
+		resp, text, err := w.get("/v1/chat/completions", strings.Replace(gpt, "gpt-5", "large", 1))
+		if err != nil || resp.StatusCode != 200 || text != refusedByChat {
+			t.Errorf("status %d, %q, %v; want the whole refusal", resp.StatusCode, text, err)
+		}
+	})
 }
 
 // TestFailover_CommentNamesWhoAnswers is about answers whose headers went out while they were waited for.

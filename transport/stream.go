@@ -65,7 +65,7 @@ func (s *stream) open(opened func()) *fault.Error {
 		for frame := s.next(); frame != nil; frame = s.next() {
 			sign := s.note(frame)
 			if f := s.refusal(frame); f != nil {
-				s.content = true
+				s.readToEnd()
 				return f
 			}
 			if sign == dialect.Opening || s.endsBare(sign, frame) {
@@ -105,6 +105,14 @@ func (s *stream) refusal(frame []byte) *fault.Error {
 		return nil
 	}
 	return refusalFault(s.dialect.Refusal(s.form, frame))
+}
+
+// readToEnd reads what follows a refusal, which is its end. It may be returned much later.
+func (s *stream) readToEnd() {
+	s.content = true
+	for s.noteFrames(); s.err == nil && !s.ended && len(s.buf) < maxAhead; s.noteFrames() {
+		s.fill(maxAhead)
+	}
 }
 
 // refusalFault returns the fault of an answer that is refused for a reason; nil: "".
