@@ -12,7 +12,7 @@ import (
 )
 
 // reservedNames are names that begin paths of the APIs.
-const reservedNames = " - v1 v1beta v1beta1 v2 api model projects "
+var reservedNames = []string{"v1", "v1beta", "v1beta1", "v2", "api", "model", "projects"}
 
 // ConfigError is a mistake in an upstream.
 type ConfigError struct {
@@ -51,8 +51,8 @@ func (c Config) Check() error {
 // check checks one upstream by itself.
 func (u *Upstream) check() (wrong []error) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
-	if !validName(u.Name) {
-		say("a name consists of lower-case letters, digits, '-', '.' and '_', begins with a letter and is none of v1, v1beta, v1beta1, v2, api, model and projects")
+	if err := CheckName(u.Name); err != nil {
+		say("want %w", err)
 	}
 	if apiOf(u.API) == nil {
 		say("no API is named %q; known are %s", u.API, strings.Join(APIs(), ", "))
@@ -90,6 +90,16 @@ func (u *Upstream) check() (wrong []error) {
 	return wrong
 }
 
+// CheckName returns what the name of an upstream must be; nil: it is that.
+func CheckName(name string) error {
+	if validName(name) && !slices.Contains(reservedNames, name) {
+		return nil
+	}
+	last := len(reservedNames) - 1
+	return fmt.Errorf("a name of lower-case letters, digits, '-', '.' and '_' that begins with a letter and is none of %s and %s",
+		strings.Join(reservedNames[:last], ", "), reservedNames[last])
+}
+
 // validName reports whether a name can stand at the front of a path.
 func validName(name string) bool {
 	for i, c := range name {
@@ -98,7 +108,7 @@ func validName(name string) bool {
 			return false
 		}
 	}
-	return name != "" && !strings.Contains(reservedNames, " "+name+" ")
+	return name != ""
 }
 
 // CheckBase returns what is wrong with the base URL of an upstream; nil:

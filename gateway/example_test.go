@@ -238,7 +238,7 @@ func ExampleConfig_Check() {
 	}}
 	fmt.Println(c.Check())
 	// Output:
-	// upstream "v1": a name consists of lower-case letters, digits, '-', '.' and '_', begins with a letter and is none of v1, v1beta, v1beta1, v2, api, model and projects
+	// upstream "v1": want a name of lower-case letters, digits, '-', '.' and '_' that begins with a letter and is none of v1, v1beta, v1beta1, v2, api, model and projects
 	// upstream "v1": a bound is negative
 	// upstream "work": fallback to "spare": no upstream has that name
 }

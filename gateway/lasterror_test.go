@@ -54,6 +54,8 @@ func TestGiveUp_LastErrorEndsTheClientsOwnLoop(t *testing.T) {
 		body              string // and what is in its body
 	}{
 		{"Claude Code", messages, claudeCode, "\n\n", `event: error` + "\n" + `data: {"type":"error","error":{"type":"overloaded_error"`, false, 400, "billing_error"},
+		{"Claude Code on Vertex AI", vertexClaude + ":streamRawPredict", claudeCode, "\n\n", `event: error` + "\n" + `data: {"type":"error","error":{"type":"overloaded_error"`, false, 400, "billing_error"},
+		{"a client of Cohere", "/v2/chat", plainSDK, "\n\n", `data: {"type":"message-end","delta":{"error":"ridethrough: gave up`, true, 503, `{"message":"ridethrough: `},
 		{"Codex", responses, codexExec, "\n\n", `"code":"invalid_prompt"`, false, 400, "invalid_request_error"},
 		{"Gemini CLI", google, geminiCLI, `","status":"FAILED_PRECONDITION"}}`, "\n\n" + `{"error":{"code":400,`, false, 400, "INVALID_ARGUMENT"},
 		{"Qwen Code", chat, qwenCode, "\n\n", `"type":"server_error"`, true, 400, "invalid_request_error"},

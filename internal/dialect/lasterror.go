@@ -69,7 +69,7 @@ func (c Client) ReadsWords() bool { return c.agent() == opencode }
 // FinalBody returns the JSON body of an error that is the last word, under [Client.FinalStatus].
 func (d *Dialect) FinalBody(c Client, f *fault.Error, message string) []byte {
 	last := d.finalFault(c, f)
-	if last != f && d == &anthropic && c.agent() == claudeCode {
+	if last != f && (d == &anthropic || d == &anthropicVertex) && c.agent() == claudeCode {
 		// At any other 400 it leaves out one feature after the other and sends six requests (2.1.330).
 		return anthropicError("billing_error", message)
 	}

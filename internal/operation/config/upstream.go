@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -157,11 +156,7 @@ func pattern() codec[string] {
 
 // upstreamName is the codec of the name of an upstream.
 func upstreamName() codec[string] {
-	return checkedText("a name of lower-case letters, digits, '-', '.' and '_' that begins with a letter and is none of v1, v1beta, v1beta1, v2, api, model and projects",
-		`^[a-z][a-z0-9._-]*$`, func(s string) bool {
-			return s != "" && 'a' <= s[0] && s[0] <= 'z' && !slices.Contains([]string{"v1", "v1beta", "v1beta1", "v2", "api", "model", "projects"}, s) &&
-				strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
-		})
+	return checkedText(gateway.CheckName("").Error(), `^[a-z][a-z0-9._-]*$`, func(s string) bool { return gateway.CheckName(s) == nil })
 }
 
 // anyName is the codec of any text that is not empty.
