@@ -11,7 +11,7 @@ var bedrock = table{
 	names: []row{
 		{name: "AccessDeniedException", text: "still being processed", kind: fault.Unknown, reason: "a subscription that is being made: it takes minutes"},
 		{name: "MPAgreementBeingCreated", kind: fault.Unknown, reason: "403, but it clears by itself in about two minutes"},
-		{name: "ServiceQuotaExceededException", kind: fault.Unknown, reason: "400: a quota that may pass, or a hard one; the docs say to send it again later"},
+		{name: "ServiceQuotaExceededException", kind: fault.Unknown, reason: "400: InvokeModel's docs say that it can be sent again later, AWS's SDKs do not send it again, and the number of a resource exceeds it for good"},
 		{name: "LimitExceededException", status: 429, kind: fault.Quota, window: true, reason: "API Gateway: the quota of a usage plan"},
 		{name: "FTUFormNotFilled", kind: fault.Refused, reason: "the use case has to be submitted first"},
 

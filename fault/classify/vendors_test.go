@@ -67,6 +67,10 @@ func TestFromResponse_Vendors(t *testing.T) {
 
 		{"bedrock", 429, aws("ThrottlingException"), `{"message":"Too many requests, please wait before trying again."}`, fault.RateLimited},
 		{"bedrock", 429, aws("ThrottlingException"), `{"message":"Too many tokens per day, please wait before trying again."}`, fault.Quota},
+		{"bedrock", 400, aws("ServiceQuotaExceededException"), `{"message":"Your request exceeds the service quota for your account. You can resubmit your request later."}`, fault.Unknown},
+		{"bedrock", 400, aws("ThrottlingException"), `{"message":"Too many requests, please wait before trying again."}`, fault.RateLimited},
+		{"bedrock", 429, aws("ModelNotReadyException"), `{"message":"The model specified in the request is not ready to serve inference requests."}`, fault.Overloaded},
+		{"bedrock", 408, aws("ModelTimeoutException"), `{"message":"The request took too long to process."}`, fault.UpstreamTimeout},
 		{"bedrock", 424, aws("ModelErrorException"), `{"message":"no"}`, fault.Unavailable},
 		{"bedrock", 403, aws("ExpiredTokenException"), `{"message":"The security token included in the request is expired"}`, fault.Auth},
 		{"bedrock", 400, aws("ValidationException"), `{"message":"Input is too long for requested model."}`, fault.TooLong},

@@ -9,8 +9,10 @@ import readline from 'node:readline'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createGoogleGenerativeAI } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
+import { AnthropicBedrock } from '@anthropic-ai/bedrock-sdk'
 import Anthropic from '@anthropic-ai/sdk'
 import { AnthropicVertex } from '@anthropic-ai/vertex-sdk'
+import { BedrockRuntimeClient, ConverseCommand, ConverseStreamCommand, InvokeModelWithResponseStreamCommand } from '@aws-sdk/client-bedrock-runtime'
 import { GoogleGenAI } from '@google/genai'
 import { generateText, streamText } from 'ai'
 import { CohereClientV2 } from 'cohere-ai'
@@ -32,6 +34,12 @@ const googleVertex = (url) => new GoogleGenAI({ apiKey, vertexai: true, httpOpti
 const cohere = (url) => new CohereClientV2({ token: apiKey, baseUrl: url })
 const google = (url) => new GoogleGenAI({ apiKey, httpOptions: { baseUrl: url } })
 
+const modelId = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0'
+const bedrock = (url) => new BedrockRuntimeClient({ endpoint: url, region: 'us-east-1', token: { token: apiKey }, authSchemePreference: ['httpBearerAuth'] })
+const anthropicBedrock = (url) => new AnthropicBedrock({ apiKey, baseURL: url, awsRegion: 'us-east-1' })
+const turn = { modelId, messages: [{ role: 'user', content: [{ text: 'Hi' }] }] }
+const invoke = { anthropic_version: 'bedrock-2023-05-31', max_tokens: 64, messages }
+
 // Ollama's own abort() knows of streams whose headers have come, and of nothing
 // else; a fetch of one's own is the way that its options leave.
 const ollama = (url, signal) => new Ollama({ host: url, fetch: (u, init) => fetch(u, { ...init, signal }) })
@@ -39,6 +47,48 @@ const ollama = (url, signal) => new Ollama({ host: url, fetch: (u, init) => fetc
 // A call gets the base URL, a signal that aborts it and a function for each
 // piece of text as it comes. It returns the reason why the answer ended.
 const calls = {
+  'bedrock.converse': async (url, abortSignal, say) => {
+    const r = await bedrock(url).send(new ConverseCommand(turn), { abortSignal })
+    say(r.output.message.content[0].text)
+    return r.stopReason
+  },
+  'bedrock.converse stream': async (url, abortSignal, say) => {
+    const r = await bedrock(url).send(new ConverseStreamCommand(turn), { abortSignal })
+    let stop
+    for await (const event of r.stream) {
+      say(event.contentBlockDelta?.delta?.text)
+      stop = event.messageStop?.stopReason ?? stop
+    }
+    return stop
+  },
+  'bedrock.invoke stream': async (url, abortSignal, say) => {
+    const r = await bedrock(url).send(new InvokeModelWithResponseStreamCommand({ modelId, body: JSON.stringify(invoke) }), { abortSignal })
+    let stop
+    for await (const event of r.body) {
+      const data = JSON.parse(new TextDecoder().decode(event.chunk.bytes))
+      say(data.delta?.text)
+      stop = data.delta?.stop_reason ?? stop
+    }
+    return stop
+  },
+  'anthropic.bedrock': async (url, signal, say) => {
+    const m = await anthropicBedrock(url).messages.create({ model: modelId, max_tokens: 64, messages }, { signal })
+    say(m.content[0].text)
+    return m.stop_reason
+  },
+  'anthropic.bedrock stream': async (url, signal, say) => {
+    const stream = await anthropicBedrock(url).messages.create({ model: modelId, max_tokens: 64, messages, stream: true }, { signal })
+    let stop
+    for await (const event of stream) {
+      say(event.delta?.text)
+      stop = event.delta?.stop_reason ?? stop
+    }
+    return stop
+  },
+  'anthropic.bedrock helper': async (url, signal, say) => {
+    const stream = anthropicBedrock(url).messages.stream({ model: modelId, max_tokens: 64, messages }, { signal }).on('text', say)
+    return (await stream.finalMessage()).stop_reason
+  },
   'openai.chat': async (url, signal, say) => {
     const c = await openai(url).chat.completions.create({ model: 'gpt-5', messages }, { signal })
     say(c.choices[0].message.content)

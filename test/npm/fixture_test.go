@@ -70,7 +70,7 @@ func newFixture(t *testing.T, p policy.Policy, script simulator.Script) *fixture
 	if err != nil {
 		t.Fatalf("new: %v", err)
 	}
-	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	front := listening(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.asked.Add(1)
 		defer func() { w.answered <- rw.Header().Clone() }()
 		g.ServeHTTP(rw, r)
@@ -83,6 +83,16 @@ func newFixture(t *testing.T, p policy.Policy, script simulator.Script) *fixture
 		front.Close()
 	})
 	return w
+}
+
+// listening returns a server with the protocols of `ridethrough serve`.
+func listening(h http.Handler) *httptest.Server {
+	s := httptest.NewUnstartedServer(h)
+	s.Config.Protocols = &http.Protocols{}
+	s.Config.Protocols.SetHTTP1(true)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+	return s
 }
 
 // listen puts the provider on a port. What it does to a connection is its own

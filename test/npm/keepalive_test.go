@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -15,7 +16,7 @@ import (
 // held answers as a gateway does that has held its client for many minutes:
 // with each sign of life a dozen times, and then what next does.
 func held(t *testing.T, next func(d *dialect.Dialect, f dialect.Form, w http.ResponseWriter, r *http.Request)) *httptest.Server {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := listening(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		d := dialect.Of(r.Method, r.URL.Path)
 		if err != nil || d == nil {
@@ -40,7 +41,7 @@ func held(t *testing.T, next func(d *dialect.Dialect, f dialect.Form, w http.Res
 
 func TestSDK_AcceptsKeepalives(t *testing.T) {
 	provider := simulator.New(simulator.Script{})
-	for _, c := range calls {
+	for _, c := range slices.Concat(calls, bedrockCalls) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			n, server := sdks(t), held(t, func(_ *dialect.Dialect, _ dialect.Form, w http.ResponseWriter, r *http.Request) {
@@ -57,7 +58,7 @@ func TestSDK_AcceptsKeepalives(t *testing.T) {
 }
 
 func TestSDK_ReadsErrorAfterKeepalives(t *testing.T) {
-	for _, c := range calls {
+	for _, c := range slices.Concat(calls, bedrockCalls) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			n, server := sdks(t), held(t, func(d *dialect.Dialect, f dialect.Form, w http.ResponseWriter, _ *http.Request) {
