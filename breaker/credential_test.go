@@ -29,6 +29,12 @@ func TestCredential_DependsOnCredentialsOnly(t *testing.T) {
 			t.Errorf("%q and %q", mine, other)
 		}
 	}
+	signed := func(key, signature string) string {
+		return name("", "Authorization", "AWS4-HMAC-SHA256 Credential="+key+"/20000101/eu-central-1/bedrock/aws4_request, Signature="+signature)
+	}
+	if signed("AKID", "1") != signed("AKID", "2") || signed("AKID", "1") == signed("OTHER", "1") {
+		t.Error("a signature is told apart by more or less than its key")
+	}
 	if name("key=sk-mine&alt=sse") != name("key=sk-mine") {
 		t.Error("the rest of the query tells credentials apart")
 	}

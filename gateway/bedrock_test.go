@@ -325,3 +325,44 @@ func TestBedrock_FallbackAsksForItsOwnModel(t *testing.T) {
 		}
 	})
 }
+
+// The AWS SDKs number their tries, and sign each: one that follows a give-up is refused without asking the provider,
+// and one that comes back in a wait joins it.
+func TestBedrock_RepetitionsOfAWSSDKsAreKnown(t *testing.T) {
+	signed := func(signature string) string {
+		return "AWS4-HMAC-SHA256 Credential=AKID/20000101/us-east-1/bedrock/aws4_request, SignedHeaders=host, Signature=" + signature
+	}
+	synctest.Test(t, func(t *testing.T) {
+		provider := simulator.New(simulator.Script{Then: simulator.Status{Code: 503}})
+		t.Cleanup(func() { _ = provider.Close() })
+		w := signing(t, "", provider.Transport())
+		first := make(chan int)
+		go func() {
+			resp, err := w.ask(t.Context(), "/model/a/converse", converse, "Authorization", signed("1"), "Amz-Sdk-Request", "attempt=1; max=3")
+			if err != nil {
+				first <- 0
+				return
+			}
+			defer resp.Body.Close()
+			_, _ = io.Copy(io.Discard, resp.Body)
+			first <- resp.StatusCode
+		}()
+		time.Sleep(20 * time.Second)
+		go func() {
+			_, _, _ = w.get("/model/a/converse", converse, "Authorization", signed("2"), "Amz-Sdk-Request", "attempt=2; max=3")
+		}()
+		time.Sleep(time.Second)
+		if waits := w.gateway.Waits(); len(waits) != 2 || len(provider.Requests()) != 3 {
+			t.Errorf("%d calls wait after %d requests to the provider, want 2 after 3: the second has joined", len(waits), len(provider.Requests()))
+		}
+		for _, wait := range w.gateway.Waits() {
+			w.gateway.Act(wait.Call.ID, gateway.GiveUp)
+		}
+		<-first
+		asked := len(provider.Requests())
+		resp, body, _ := w.get("/model/a/converse", converse, "Authorization", signed("3"), "Amz-Sdk-Request", "attempt=3; max=3")
+		if resp.StatusCode != 503 || !strings.Contains(body, "has just been given up") || len(provider.Requests()) != asked {
+			t.Errorf("after the give-up: %d %s, %d more requests to the provider", resp.StatusCode, body, len(provider.Requests())-asked)
+		}
+	})
+}

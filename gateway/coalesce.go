@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,8 +42,11 @@ func (c *call) key() requestKey {
 
 // isResend reports whether the client says that it has sent the request before.
 func (c *call) isResend() bool {
-	count := c.r.Header["X-Stainless-Retry-Count"]
-	return len(count) > 0 && count[0] != "0"
+	if count := c.r.Header["X-Stainless-Retry-Count"]; len(count) > 0 {
+		return count[0] != "0"
+	}
+	try := c.r.Header.Get("Amz-Sdk-Request") // of the AWS SDKs, such as "attempt=2; max=3"
+	return strings.HasPrefix(try, "attempt=") && !strings.HasPrefix(try, "attempt=1;")
 }
 
 // repeats reports whether a call is the same request as another one that may still be read. See [meaning].
