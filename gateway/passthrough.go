@@ -40,7 +40,7 @@ const repeatBound = 4 << 20
 func (g *Gateway) newPassThrough(s *setup, up *upstream) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Transport: &transport.Transport{
-			Base: up.transport, Faults: s.faults, Resent: true,
+			Base: up.transport, Faults: s.faultsOf(up), Resent: true,
 			Retry:  retry.Retrier{Policy: passThroughPolicy()},
 			Limits: up.Limits.perTry(),
 		},

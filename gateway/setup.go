@@ -130,6 +130,13 @@ func (s *setup) transportOf(up *upstream, base http.RoundTripper) http.RoundTrip
 	return up.Network.Transport(up.Limits.Connect)
 }
 
+// faultsOf returns what classifies the faults of an upstream.
+func (s *setup) faultsOf(up *upstream) classify.Classifier {
+	c := s.faults
+	c.Provider = up.Name
+	return c
+}
+
 // upstream returns the upstream of a name; nil: there is none.
 func (s *setup) upstream(name string) *upstream {
 	i := slices.IndexFunc(s.upstreams, func(u *upstream) bool { return u.Name == name })

@@ -179,7 +179,7 @@ func (s *sharedRequest) send() (*http.Response, error) {
 			Policy: s.patience(), Start: s.failover.Run, Resume: s.resumed(), Breaker: (*requestBreaker)(s),
 			OnTry: s.onTry, OnWait: s.onWait, Sleep: s.sleep,
 		},
-		Faults: s.setup.faults,
+		Faults: s.setup.faultsOf(s.at.upstream),
 		Limits: s.limits(),
 		Opened: s.opened,
 		Resent: true, Judges: s.failover.has(), Refusals: s.failover.asksOthers(),

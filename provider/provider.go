@@ -9,6 +9,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -36,6 +37,7 @@ func DefaultClient() *http.Client {
 func Stream(ctx context.Context, by llm.Name, faults classify.Classifier, ask func(context.Context, *Call) error) iter.Seq2[llm.Part, error] {
 	return func(yield func(llm.Part, error) bool) {
 		c := &Call{by: by, faults: faults, yield: yield}
+		c.faults.Provider = cmp.Or(faults.Provider, by.Provider)
 		err := ask(context.WithValue(ctx, callKey{}, c), c)
 		switch {
 		case c.left:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
@@ -26,6 +27,7 @@ type Agents struct {
 	Tools   []tool.Tool                                        // that models may call; nil: none
 	Approve func(ctx context.Context, call llm.ToolCall) error // is called before a tool that writes; nil: such tools are denied
 	Watch   func(conversation.Event)                           // gets the events of provider calls; nil: none
+	Faults  classify.Classifier                                // classifies the faults of the models' providers; zero: the built-in rules
 }
 
 // Validate completes the settings of a new conversation and checks them. The
@@ -43,7 +45,7 @@ func (w Agents) Validate(s conversation.Settings) (conversation.Settings, error)
 func (w Agents) Agent(_ context.Context, s conversation.Settings) (agent.Agent, error) {
 	all := make([]llm.Model, 0, 1+len(s.Fallback))
 	for _, name := range append([]string{s.Model}, s.Fallback...) {
-		m, err := Model(name, w.Env)
+		m, err := Model(name, w.Env, w.Faults)
 		if err != nil {
 			return agent.Agent{}, err
 		}

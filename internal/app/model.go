@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
 	"github.com/ridethrough/ridethrough/provider/anthropic"
@@ -39,6 +40,7 @@ type vendor struct {
 type site struct {
 	base, key, token string
 	env              func(string) string
+	faults           classify.Classifier
 }
 
 // vendors returns all providers, in the order in which the user sees them.
@@ -48,33 +50,33 @@ func vendors() []vendor {
 			name: "anthropic", keys: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"}, base: "ANTHROPIC_BASE_URL",
 			begin: []string{"claude-"},
 			open: func(model string, at site) llm.Model {
-				return anthropic.New(anthropic.Config{Model: model, Key: at.env("ANTHROPIC_API_KEY"), Token: at.token, BaseURL: at.base})
+				return anthropic.New(anthropic.Config{Model: model, Faults: at.faults, Key: at.env("ANTHROPIC_API_KEY"), Token: at.token, BaseURL: at.base})
 			},
 		},
 		{
 			name: "openai", keys: []string{"OPENAI_API_KEY"}, base: "OPENAI_BASE_URL",
 			begin: []string{"gpt-", "chatgpt-", "o1", "o3", "o4"},
 			open: func(model string, at site) llm.Model {
-				return openai.New(openai.Config{Model: model, Key: at.key, BaseURL: at.base, API: openai.API(at.env(apiVariable))})
+				return openai.New(openai.Config{Model: model, Faults: at.faults, Key: at.key, BaseURL: at.base, API: openai.API(at.env(apiVariable))})
 			},
 		},
 		{
 			name: "gemini", keys: []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}, base: "GOOGLE_GEMINI_BASE_URL",
 			begin: []string{"gemini-"},
 			open: func(model string, at site) llm.Model {
-				return gemini.New(gemini.Config{Model: model, Key: at.key, BaseURL: at.base})
+				return gemini.New(gemini.Config{Model: model, Faults: at.faults, Key: at.key, BaseURL: at.base})
 			},
 		},
 		{
 			name: "ollama", keys: []string{"OLLAMA_API_KEY"}, base: "OLLAMA_HOST", local: true,
 			open: func(model string, at site) llm.Model {
-				return ollama.New(ollama.Config{Model: model, Key: at.key, BaseURL: at.base})
+				return ollama.New(ollama.Config{Model: model, Faults: at.faults, Key: at.key, BaseURL: at.base})
 			},
 		},
 		{
 			name: "lmstudio", keys: []string{"LM_API_TOKEN"}, base: "LMSTUDIO_BASE_URL", local: true,
 			open: func(model string, at site) llm.Model {
-				return lmstudio.New(lmstudio.Config{Model: model, Key: at.key, BaseURL: at.base})
+				return lmstudio.New(lmstudio.Config{Model: model, Faults: at.faults, Key: at.key, BaseURL: at.base})
 			},
 		},
 	}
@@ -94,13 +96,13 @@ func Providers() []string {
 
 // Model returns the model of a name such as "anthropic/claude-opus-4-5", set up by the environment. The
 // provider may be left out if only it has models with that prefix. No key is needed for a local provider or
-// with a base URL, such as a gateway's.
-func Model(name string, env func(string) string) (llm.Model, error) {
+// with a base URL, such as a gateway's. faults classifies its faults.
+func Model(name string, env func(string) string, faults classify.Classifier) (llm.Model, error) {
 	v, model, err := find(name)
 	if err != nil {
 		return nil, err
 	}
-	at := site{base: env(v.base), env: env}
+	at := site{base: env(v.base), env: env, faults: faults}
 	if at.base != "" && !v.reaches(at.base) {
 		return nil, fmt.Errorf("%w: %s: want a base URL such as http://127.0.0.1:8484", ErrEnvironment, v.base)
 	}

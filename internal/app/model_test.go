@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/app"
 )
 
@@ -34,13 +35,13 @@ func TestModel_Names(t *testing.T) {
 		"ollama/hf.co/a/b:Q4":       "ollama/hf.co/a/b:Q4",
 		"lmstudio/qwen/qwen3":       "lmstudio/qwen/qwen3",
 	} {
-		m, err := app.Model(name, all)
+		m, err := app.Model(name, all, classify.Classifier{})
 		if err != nil || m.Name().String() != want {
 			t.Errorf("Model(%q): got %v and error %v, want %s", name, m, err, want)
 		}
 	}
 	for _, name := range []string{"", "llama3", "acme/large", "anthropic/", "/x"} {
-		_, err := app.Model(name, all)
+		_, err := app.Model(name, all, classify.Classifier{})
 		if err == nil || !strings.Contains(err.Error(), "anthropic, openai, gemini, ollama or lmstudio") {
 			t.Errorf("Model(%q): got error %v, want one that lists the providers", name, err)
 		}
@@ -70,7 +71,7 @@ func TestModel_ErrorNamesWhatIsMissing(t *testing.T) {
 		{"lmstudio/q", "", nil, ""},
 	}
 	for _, tt := range tests {
-		_, err := app.Model(tt.model, env(tt.env))
+		_, err := app.Model(tt.model, env(tt.env), classify.Classifier{})
 		if !errors.Is(err, tt.want) || err != nil && !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s with %q: %v", tt.model, tt.env, err)
 		}
@@ -78,7 +79,7 @@ func TestModel_ErrorNamesWhatIsMissing(t *testing.T) {
 }
 
 func TestModel_ErrorsContainNoKey(t *testing.T) {
-	_, err := app.Model("gpt-5", env("OPENAI_BASE_URL=sk-secret"))
+	_, err := app.Model("gpt-5", env("OPENAI_BASE_URL=sk-secret"), classify.Classifier{})
 	if err == nil || strings.Contains(err.Error(), "sk-secret") {
 		t.Errorf("Model with a key as base URL: %v, want an error without the key", err)
 	}
@@ -89,7 +90,7 @@ func TestModel_ErrorsContainNoKey(t *testing.T) {
 
 func ExampleModel() {
 	env := map[string]string{"OLLAMA_HOST": "127.0.0.1"}
-	m, err := app.Model("ollama/qwen3", func(name string) string { return env[name] })
+	m, err := app.Model("ollama/qwen3", func(name string) string { return env[name] }, classify.Classifier{})
 	if err != nil {
 		panic(err)
 	}

@@ -91,7 +91,7 @@ var house = []row{
 	{floor: 3, path: "llm/llmtest", uses: "fault fault/classify llm policy retry transport internal/lab/simulator"},
 	{floor: 3, path: "internal/terminal/printable"},
 	{
-		floor: 3, path: "internal/operation/config", uses: "fault policy gateway internal/sigv4 internal/operation/access internal/operation/reload internal/terminal/printable",
+		floor: 3, path: "internal/operation/config", uses: "fault fault/classify policy gateway internal/sigv4 internal/operation/access internal/operation/reload internal/terminal/printable",
 		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/operation/history", uses: "internal/atomicfile internal/latency fault gateway conversation transport turn"},
@@ -101,7 +101,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/doctor", uses: "store fault conversation internal/operation/archive"},
 	{
 		floor: 3, path: "internal/app",
-		uses: "agent council store store/background store/jetstream breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool",
+		uses: "fault/classify agent council store store/background store/jetstream breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool",
 	},
 	{floor: 3, path: "internal/terminal/display", uses: "internal/terminal/printable council fault llm policy turn"},
 	{
@@ -139,11 +139,11 @@ var house = []row{
 	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/outlook", uses: "internal/operation/config policy"},
-	{floor: 3, path: "internal/cli/configflags", uses: "gateway internal/cli/command internal/operation/access internal/operation/config policy", parts: "github.com/spf13/cobra"},
+	{floor: 3, path: "internal/cli/configflags", uses: "fault/classify gateway internal/cli/command internal/operation/access internal/operation/config policy", parts: "github.com/spf13/cobra"},
 	{floor: 3, path: "internal/cli/storeflags", uses: "internal/cli/command store store/background store/jetstream", parts: "github.com/spf13/cobra"},
 	{
 		floor: 3, path: "internal/cli/gatewaycmd", // and neither agent, store nor app: a program with the gateway alone is made of it
-		uses: "fault fault/classify gateway internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/lab " +
+		uses: "fault fault/classify gateway internal/atomicfile internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/dialect internal/lab internal/redact " +
 			"internal/conform internal/lab/simulator internal/operation/access internal/operation/config internal/operation/history internal/operation/logging internal/operation/telemetry " +
 			"internal/operation/watchdog internal/server internal/server/audit internal/server/feed internal/server/web internal/sse internal/terminal/display policy retry turn",
 		parts: "github.com/spf13/cobra",
@@ -156,7 +156,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/cli/agentcmd",
-		uses: "agent conversation council fault internal/app internal/cli/command internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
+		uses: "fault/classify agent conversation council fault internal/app internal/cli/command internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
 			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history " +
 			"internal/operation/logging internal/server internal/server/api internal/server/audit internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/printable internal/terminal/tui " +
 			"llm policy store store/background tool tool/mcp turn wire",

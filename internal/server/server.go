@@ -46,6 +46,7 @@ type Config struct {
 	Policies func() []Policy  // what /-/policies shows; nil: nothing
 	Metrics  http.Handler     // answers /-/metrics; nil: there are none
 	History  *history.History // what was measured; nil: nothing is
+	Warnings func() []string  // what /-/warnings shows besides the store's; nil: nothing
 	Frozen   func() string    // names the loops of the program that have frozen, for /-/livez; "" and nil: none
 	Page     fs.FS            // the files of the page at /-/ui/, with an index.html; nil: there is none
 

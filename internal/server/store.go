@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,8 +54,11 @@ func (h *storeHealth) check() {
 	}
 }
 
-// list returns the warnings.
-func (h *storeHealth) list() []string {
-	warnings, _ := h.current()
-	return warnings
+// warnings returns what an operator should know, in sentences.
+func (s *Server) warnings() []string {
+	all, _ := s.store.current()
+	if s.config.Warnings != nil {
+		all = append(slices.Clip(all), s.config.Warnings()...)
+	}
+	return all
 }

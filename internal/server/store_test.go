@@ -45,6 +45,13 @@ func TestReadyz_NamesAStoreThatIsNotOpen(t *testing.T) {
 	}
 }
 
+func TestWarnings_IncludeTheOperators(t *testing.T) {
+	s := server.New(server.Config{Gateway: &fake{}, Warnings: func() []string { return []string{"mind the file"} }})
+	if w := ask(s, request("GET", "/-/warnings", "")); !strings.Contains(w.Body.String(), `{"text":"mind the file"}`) {
+		t.Errorf("got %d %s, want the warning", w.Code, w.Body)
+	}
+}
+
 func TestWarnings_FollowTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sick{err: fmt.Errorf("%w: it is being opened", store.ErrNotOpen)}

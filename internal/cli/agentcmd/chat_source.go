@@ -52,7 +52,7 @@ func (c *chatCmd) open(ctx context.Context, errs io.Writer, log *slog.Logger) (a
 	}
 	tools, end, err := c.tools.open(ctx, errs)
 	if err == nil {
-		at, err = c.openLocal(ctx, at, app.Agents{Env: c.streams.Env, Policy: c.config.Named, Tools: tools, Approve: c.approve}, log)
+		at, err = c.openLocal(ctx, at, app.Agents{Env: c.streams.Env, Policy: c.config.Named, Tools: tools, Approve: c.approve, Faults: c.settings.Faults(&c.config)}, log)
 	}
 	if err != nil {
 		end()

@@ -120,7 +120,11 @@ func (c *councilCmd) openModels() error {
 	if err != nil {
 		return err
 	}
-	seated, err := app.Agents{Env: c.streams.Env}.Councils()(c.models, c.judge)
+	w := app.Agents{Env: c.streams.Env}
+	if conf, err := c.settings.Interactive(); err == nil { // a council needs no configuration
+		w.Faults = c.settings.Faults(&conf)
+	}
+	seated, err := w.Councils()(c.models, c.judge)
 	if err != nil {
 		return modelError(err)
 	}

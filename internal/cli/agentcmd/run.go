@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 	"github.com/ridethrough/ridethrough/policy"
@@ -76,6 +77,7 @@ type runCmd struct {
 	server          string
 
 	view      view
+	faults    classify.Classifier
 	unlimited policy.Policy // without --max-wait; zero: that limits nothing
 	ended     turn.Sealed   // how the turn has ended; zero: it has not
 	cause     turn.Error    // why it failed

@@ -61,7 +61,7 @@ func (c *runCmd) models() (first llm.Model, others []llm.Model, err error) {
 		return nil, nil, command.WithCode(noModel(app.Suggestions(c.streams.Env)), command.ExitConfig)
 	}
 	for _, name := range append([]string{name}, c.fallback...) {
-		m, err := app.Model(name, c.streams.Env)
+		m, err := app.Model(name, c.streams.Env, c.faults)
 		_, failed := errors.AsType[command.Error](modelError(err))
 		switch {
 		case err != nil && !failed && c.model == "" && len(others) == 0:
@@ -101,6 +101,7 @@ func (c *runCmd) policy() (policy.Policy, error) {
 	if err != nil {
 		return policy.Policy{}, err
 	}
+	c.faults = c.settings.Faults(&conf)
 	wait, err := c.maxTotalWait()
 	p := conf.Retry()
 	limited := capped(p, wait)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/operation/access"
@@ -124,6 +125,24 @@ func (f *Flags) overrideUpstreams(c *config.Config) error {
 		}
 	}
 	return nil
+}
+
+// Faults returns what classifies faults, with the user's own readings, which follow their file. What is wrong with
+// that is written to standard error.
+func (f *Flags) Faults(c *config.Config) classify.Classifier {
+	path, named := f.FaultsFile(c)
+	file := config.OpenFaults(path, named, func(int, string) {})
+	for _, w := range file.Warnings() {
+		fmt.Fprintln(f.Streams.Err, w)
+	}
+	return classify.Classifier{Judges: []classify.Judge{file.Judge}}
+}
+
+// FaultsFile returns the path of the file with the user's own readings of faults, and whether the configuration
+// names it; "": without a home directory there is none.
+func (f *Flags) FaultsFile(c *config.Config) (path string, named bool) {
+	beside, _ := f.File()
+	return c.Faults(f.Streams.Env, beside)
 }
 
 // Resolved is a configuration with everything that it refers to.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -17,6 +18,8 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/configflags"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/sse"
 	"github.com/ridethrough/ridethrough/policy"
 )
@@ -26,22 +29,26 @@ const errorBound = 1 << 20
 
 // Explain returns the command `explain`.
 func Explain(s command.Streams) *cobra.Command {
-	c := &explainCmd{}
+	c := &explainCmd{Flags: configflags.Flags{Streams: s}}
 	cmd := &cobra.Command{
 		Use:   "explain [FILE]",
 		Short: "Explain an error and what each policy would do about it",
 		Long: "explain reads an error from a file or from standard input: a JSON body, a whole HTTP response (as\n" +
 			"`curl -i` prints it), an event of a stream, a web page, or a line of a log. It prints the kind of\n" +
 			"fault, the rule that classified it and why, the wait that the provider asks for, and what each policy\n" +
-			"would do.",
+			"would do.\n\n" +
+			"--wrong KIND corrects a reading: it adds a row to the file with your own readings of faults, which a\n" +
+			"running gateway follows at once. The row has the names and the plain words of the error only.",
 		Example: "  curl -si https://api.example/v1/messages | ridethrough explain\n" +
 			"  echo 'TypeError: fetch failed' | ridethrough explain\n" +
-			"  ridethrough explain --status 429 error.json --why",
+			"  ridethrough explain --status 429 error.json --why\n" +
+			"  ridethrough explain --status 503 error.json --provider relay --wrong invalid",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := c.read(); err != nil {
 				return err
 			}
+			c.useOwnRows()
 			in, err := input(s, args)
 			if err != nil {
 				return command.Failed(err)
@@ -56,7 +63,12 @@ func Explain(s command.Streams) *cobra.Command {
 	f.BoolVar(&c.json, "json", false, "print one JSON object")
 	f.BoolVar(&c.lines, "jsonl", false, "read one JSON object per line, with provider, dialect, where, status, headers and body, and print one for each")
 	f.BoolVar(&c.why, "why", false, "print the evidence that was weighed: what each sign proves, how sure it is, and what decided")
+	f.StringVar(&c.provider, "provider", "", "the upstream, or the provider of an agent's model, that the error comes from")
+	f.StringVar(&c.wrong, "wrong", "", "the kind that the fault should be; add this to your own readings of faults")
+	c.AddFile(cmd)
 	cmd.MarkFlagsMutuallyExclusive("json", "jsonl")
+	cmd.MarkFlagsMutuallyExclusive("wrong", "jsonl")
+	cmd.MarkFlagsMutuallyExclusive("wrong", "json")
 	cmd.MarkFlagsMutuallyExclusive("why", "jsonl")
 	cmd.MarkFlagsMutuallyExclusive("status", "jsonl")
 	return cmd
@@ -64,6 +76,11 @@ func Explain(s command.Streams) *cobra.Command {
 
 // explainCmd is a call of `explain`.
 type explainCmd struct {
+	configflags.Flags
+
+	provider    string
+	wrong       string // a kind; "": the reading is right
+	faults      classify.Classifier
 	status      int
 	at          string
 	now         time.Time
@@ -75,6 +92,9 @@ type explainCmd struct {
 func (c *explainCmd) read() (err error) {
 	if c.status != 0 && (c.status < 100 || c.status > 599) {
 		return fmt.Errorf("--status %d: want an HTTP status, such as 529", c.status)
+	}
+	if c.wrong != "" && !slices.Contains(config.FaultKinds(), c.wrong) {
+		return fmt.Errorf("--wrong %q: want the right kind: %s", c.wrong, command.List(config.FaultKinds()))
 	}
 	c.now = time.Now()
 	if c.at != "" {
@@ -109,11 +129,14 @@ func (c *explainCmd) run(in io.Reader, s command.Streams) error {
 		return errors.New("no input; give an error in a file or on standard input")
 	}
 	e := parseError(string(text), c.status).evidence(c.now)
-	f := classify.Classifier{}.Classify(e)
+	if c.wrong != "" {
+		return c.correct(command.Text(s.Out), e)
+	}
+	f := c.faults.Classify(e)
 	if c.json {
 		r := c.describe(f)
 		if c.why {
-			r.Evidence = signs(classify.Classifier{}.Weigh(e))
+			r.Evidence = signs(c.faults.Weigh(e))
 		}
 		return writeJSON(command.JSON(s.Out), r)
 	}
@@ -121,7 +144,7 @@ func (c *explainCmd) run(in io.Reader, s command.Streams) error {
 	if err := c.print(out, f); err != nil || !c.why {
 		return err
 	}
-	return printSigns(out, classify.Classifier{}.Weigh(e))
+	return printSigns(out, c.faults.Weigh(e))
 }
 
 // explanation is the explanation of a fault as JSON.

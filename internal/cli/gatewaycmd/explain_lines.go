@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/fault/classify"
 )
 
 // classes are the names that corpora of labelled errors use for our kinds.
@@ -53,7 +52,7 @@ func (c *explainCmd) each(in io.Reader, out io.Writer) error {
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			return fmt.Errorf("line %d: want a JSON object with where, status, headers and body: %w", n, err)
 		}
-		if err := writeJSON(w, labelled(e.ID, classify.Classifier{}.Classify(e.evidence(c.now)), c.now)); err != nil {
+		if err := writeJSON(w, labelled(e.ID, c.faults.Classify(e.evidence(c.now)), c.now)); err != nil {
 			return err
 		}
 	}

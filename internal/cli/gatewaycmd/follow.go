@@ -29,6 +29,9 @@ type reloader struct {
 	audit   *audit.Log
 	level   *slog.LevelVar
 	shown   atomic.Pointer[config.Config] // the configuration in force
+
+	faults     *config.FaultsFile
+	faultsFile func(*config.Config) (path string, named bool) // of a configuration
 }
 
 // follow applies the configuration whenever its file changes and on SIGHUP, until stop is called or ctx ends.
@@ -67,6 +70,7 @@ func (g *reloader) policies() []server.Policy {
 // use applies a new configuration. One with a mistake changes nothing.
 func (g *reloader) use(t configflags.Resolved, err error) {
 	t.Gateway.OnEvent, t.Gateway.Learned = g.inForce.Gateway.OnEvent, g.inForce.Gateway.Learned
+	t.Gateway.Faults = g.inForce.Gateway.Faults
 	if was := g.inForce.Config.File; err == nil && was != "" && t.Config.File == "" {
 		err = fmt.Errorf("%s was deleted", was)
 	}
@@ -81,6 +85,7 @@ func (g *reloader) use(t configflags.Resolved, err error) {
 		return
 	}
 	logWarnings(g.log, &t.Config)
+	g.faults.Follow(g.faultsFile(&t.Config))
 	g.level.Set(t.Level)
 	changes, late := split(t.Config.Changes(&g.inForce.Config))
 	if all := slices.Concat(changes, late); len(all) > 0 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
@@ -62,16 +63,18 @@ type serveCmd struct {
 	configflags.Flags
 	extension Extension
 
-	log   *logging.Log
-	level *slog.LevelVar // of the log
-	dog   watchdog.Watchdog
+	log    *logging.Log
+	level  *slog.LevelVar // of the log
+	faults *config.FaultsFile
+	dog    watchdog.Watchdog
 }
 
 // Extension adds something to what `serve` serves besides the gateway, such as conversations.
 type Extension interface {
 	AddFlags(*cobra.Command)
 	// Attach adds it; detach ends it once nothing is served any more.
-	Attach(ctx context.Context, to *server.Config, conf *config.Config) (detach func(), err error)
+	// faults classifies the faults of providers.
+	Attach(ctx context.Context, to *server.Config, conf *config.Config, faults classify.Classifier) (detach func(), err error)
 }
 
 // run serves until ctx ends.
@@ -94,7 +97,10 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 	if served.TLS, err = certificate(&t.Config, c.Streams.Env, log.Logger); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	end, err := c.extension.Attach(ctx, &served, &t.Config)
+	c.faults = c.openFaults(&t.Config, log.Logger)
+	served.Warnings = c.faults.Warnings
+	t.Gateway.Faults = c.classifier()
+	end, err := c.extension.Attach(ctx, &served, &t.Config, c.classifier())
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -107,6 +113,23 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 	end()
 	log.Info("stopped")
 	return err
+}
+
+// openFaults follows the user's own readings of faults, and logs what becomes of them.
+func (c *serveCmd) openFaults(conf *config.Config, log *slog.Logger) *config.FaultsFile {
+	path, named := c.FaultsFile(conf)
+	return config.OpenFaults(path, named, func(rows int, problem string) {
+		if problem != "" {
+			log.Error("read own readings of faults failed, the previous ones stay in force", "error", problem)
+			return
+		}
+		log.Info("own readings of faults", "rows", rows)
+	})
+}
+
+// classifier returns what classifies faults.
+func (c *serveCmd) classifier() classify.Classifier {
+	return classify.Classifier{Judges: []classify.Judge{c.faults.Judge}}
 }
 
 // serve serves the gateway and the extension until ctx ends.
@@ -134,7 +157,7 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 			log.Info("upstream", "name", u.Name, "url", u.Base.String())
 		}
 	}
-	following := &reloader{inForce: t, addr: l.Addr().String(), gateway: g, log: log, audit: served.Audit, level: c.level}
+	following := &reloader{inForce: t, addr: l.Addr().String(), gateway: g, log: log, audit: served.Audit, level: c.level, faults: c.faults, faultsFile: c.FaultsFile}
 	following.shown.Store(&t.Config)
 	defer c.follow(ctx, following)()
 	defer time.AfterFunc(startTime, dropText).Stop()

@@ -40,6 +40,7 @@ type Config struct {
 	policy    choice
 	policies  []named[rule]
 	upstreams []named[upstream] // none: one for each API
+	faults    string            // the path of a file
 	spool     spool
 	receive   receive
 	detached  detached

@@ -31,6 +31,9 @@ func file(start func(*reader, *node) Config) codec[Config] {
 		newField("upstreams", byName("upstreams by name", upstreamName(), upstreams()), func(c *Config) *[]named[upstream] { return &c.upstreams }, fieldDoc{
 			"The providers by name: lower-case letters, digits, '-', '.' and '_'. Requests to /NAME/… go to that upstream, others to the first one with their API. These replace the defaults.", "", "one for each API, at its public URL and named after the API",
 		}),
+		newField("faults", anyName("a path"), func(c *Config) *string { return &c.faults }, fieldDoc{
+			"A file with your own readings of faults, relative to the configuration file. `ridethrough explain --wrong` adds to it. It is read again when it changes.", "", "faults.yaml beside the configuration, if it exists",
+		}),
 		newField("spool", spools(), func(c *Config) *spool { return &c.spool }, fieldDoc{
 			"What the bodies of requests may take, in memory and on disk.", "", "the defaults",
 		}),
