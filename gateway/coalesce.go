@@ -166,6 +166,13 @@ func (s *sharedRequest) remove(c *call) {
 // release ends a call's part in the shared request. After a panic of the leader the others go on without it.
 func (s *sharedRequest) release(c *call) {
 	s.mu.Lock()
+	goesOn := s.leader != c && !s.finished
+	s.mu.Unlock()
+	if goesOn {
+		s.leave(c) // it may go on without any client
+		return
+	}
+	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(c)
 	if s.leader == c && !s.finished {

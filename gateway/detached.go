@@ -88,13 +88,9 @@ func (c *call) replay() bool {
 	}
 	c.keepalive.stop()
 	c.shared = &sharedRequest{Gateway: c.gateway, setup: c.setup, leader: c, at: k.at, finished: true}
-	s := k.follow()
-	if s != nil {
-		s.takeBack(c)
-		defer s.leave(c)
-	}
 	resp := k.response(c.r.Context())
 	defer resp.Body.Close()
+	defer k.follow(c)()
 	c.emit(Event{Replayed: k.id})
 	c.w.Header()[replayedHeader] = []string{"true"}
 	c.forward(resp)
@@ -109,6 +105,13 @@ func (s *sharedRequest) takeBack(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(c)
+}
+
+// forget removes a client without whom the request ends.
+func (s *sharedRequest) forget(c *call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(c)
 }
 
 // add adds a client. mu is held.

@@ -21,18 +21,29 @@ type slowly struct {
 	kind  string
 	parts []string
 	first time.Duration // before the head of the answer
+
+	mu    sync.Mutex
 	asked int
 	ended []error // how each answer has ended for the provider; nil: it was read whole
 }
 
+// end notes how an answer has ended.
+func (p *slowly) end(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = append(p.ended, err)
+}
+
 func (p *slowly) RoundTrip(req *http.Request) (*http.Response, error) {
+	p.mu.Lock()
 	p.asked++
+	p.mu.Unlock()
 	_, _ = io.Copy(io.Discard, req.Body)
 	_ = req.Body.Close()
 	select {
 	case <-time.After(p.first):
 	case <-req.Context().Done():
-		p.ended = append(p.ended, context.Cause(req.Context()))
+		p.end(context.Cause(req.Context()))
 		return nil, context.Cause(req.Context())
 	}
 	out, in := io.Pipe()
@@ -44,12 +55,12 @@ func (p *slowly) RoundTrip(req *http.Request) (*http.Response, error) {
 			select {
 			case <-time.After(time.Second):
 			case <-req.Context().Done():
-				p.ended = append(p.ended, context.Cause(req.Context()))
+				p.end(context.Cause(req.Context()))
 				_ = in.CloseWithError(context.Cause(req.Context()))
 				return
 			}
 		}
-		p.ended = append(p.ended, nil)
+		p.end(nil)
 		_ = in.Close()
 	}()
 	return &http.Response{StatusCode: 200, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Content-Type": {p.kind}, "Request-Id": {"r1"}}, Body: out}, nil
@@ -123,6 +134,38 @@ func TestDetached_ClientsThatStayHaveAnswersOfTheirOwn(t *testing.T) {
 		}
 		w.kept(0)
 	})
+}
+
+// Of several clients that come back at once each has a whole answer, be it the kept one or its own.
+func TestDetached_SeveralRequestsForOneAnswer(t *testing.T) {
+	for _, again := range []time.Duration{4 * time.Second, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			p := aMessage()
+			w := newDetached(t, p, everyAgent, gateway.Spool{})
+			w.leaveAfter(3500*time.Millisecond, "/v1/messages", claude)
+			time.Sleep(again - 3500*time.Millisecond)
+			var all sync.WaitGroup
+			for i := range 20 {
+				all.Go(func() {
+					if _, text, err := w.get("/v1/messages", claude); err != nil || text != p.said() {
+						t.Errorf("client %d, after %v: %q, %v; want the whole answer", i, again, text, err)
+					}
+				})
+			}
+			all.Wait()
+			synctest.Wait()
+			detached := 0
+			for _, e := range w.all {
+				if e.Detached {
+					detached++
+				}
+			}
+			if detached != 1 {
+				t.Errorf("%d requests were read on without a client, want 1", detached)
+			}
+			w.kept(0)
+		})
+	}
 }
 
 // kept checks what is left in the gateway.
@@ -226,9 +269,11 @@ func TestDetached_ClientMayLeaveAtAnyMoment(t *testing.T) {
 				}
 				w := newDetached(t, p, gateway.Detached{Agents: everyAgent.Agents, Tries: true}, spool)
 				w.leaveAfter(leaves, "/v1/messages", claude)
+				time.Sleep(10 * time.Millisecond)                          // the gateway notices that
 				w.leaveAfter(300*time.Millisecond, "/v1/messages", claude) // the replay too
+				time.Sleep(10 * time.Millisecond)
 				resp, text, err := w.get("/v1/messages", claude)
-				if err != nil || text != p.said() || leaves < 10*time.Second && p.asked != 1 || (leaves > time.Second && p.asked == 1) != (resp.Header.Get("X-Ridethrough-Replayed") == "true") {
+				if err != nil || text != p.said() || leaves < 9*time.Second && p.asked != 1 || (leaves > time.Second && p.asked == 1) != (resp.Header.Get("X-Ridethrough-Replayed") == "true") {
 					t.Errorf("left after %v: %d bytes of %d, %v, %d requests", leaves, len(text), len(p.said()), err, p.asked)
 				}
 				time.Sleep(10 * time.Minute)

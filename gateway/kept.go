@@ -206,7 +206,7 @@ func (k *keptAnswer) freeUnread() {
 	}
 }
 
-// keptFor returns the answer to the same request, whose client has left; nil: none is kept.
+// keptFor returns the answer to the same request, whose client has left, to be read by the call; nil: none is kept.
 func (co *coalescer) keptFor(c *call) *keptAnswer {
 	key := c.key()
 	co.mu.Lock()
@@ -218,7 +218,7 @@ func (co *coalescer) keptFor(c *call) *keptAnswer {
 	}
 	co.mu.Unlock()
 	for _, k := range slices.Backward(all) {
-		if m := c.meaning(); m != nil && *m == k.meaning && k.isFor(c) {
+		if m := c.meaning(); m != nil && *m == k.meaning && k.hasLeft(c) && k.beginReading() {
 			return k
 		}
 	}
@@ -229,31 +229,51 @@ func (co *coalescer) keptFor(c *call) *keptAnswer {
 // back at once may be faster than the end of its first connection.
 const leavingGrace = 100 * time.Millisecond
 
-// isFor reports whether the call may have the answer: its client has left, or says that it has.
-func (k *keptAnswer) isFor(c *call) bool {
+// hasLeft reports whether the client of the answer has left, or says so with the call.
+func (k *keptAnswer) hasLeft(c *call) bool {
 	k.mu.Lock()
 	client, left := k.client, k.left
 	k.mu.Unlock()
-	if client != nil && !left && !c.isResend() {
-		ctx, cancel := context.WithTimeout(c.r.Context(), leavingGrace)
-		defer cancel()
-		select {
-		case <-client.Done():
-		case <-ctx.Done():
-			return false
-		}
+	if client == nil || left || c.isResend() {
+		return true
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.end == nil || k.end == io.EOF
+	ctx, cancel := context.WithTimeout(c.r.Context(), leavingGrace)
+	defer cancel()
+	select {
+	case <-client.Done():
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
-// follow adds a reader. It returns the request whose answer goes on; nil: it has ended.
-func (k *keptAnswer) follow() *sharedRequest {
+// beginReading adds a reader, which has to close its response; false: the answer is broken, or another client has it.
+func (k *keptAnswer) beginReading() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.dropped || k.end != nil && k.end != io.EOF {
+		return false
+	}
 	k.readers++
-	return k.running
+	return true
+}
+
+// follow adds a client to those of the request whose answer it is, if that goes on, and returns what ends that.
+func (k *keptAnswer) follow(c *call) (end func()) {
+	k.mu.Lock()
+	s := k.running
+	k.mu.Unlock()
+	if s == nil {
+		return func() {}
+	}
+	s.takeBack(c)
+	return func() {
+		if k.hasEnded() {
+			s.forget(c)
+		} else {
+			s.leave(c)
+		}
+	}
 }
 
 // isWhole reports whether the body, which has been read, is that of a whole answer.
