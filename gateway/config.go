@@ -64,7 +64,7 @@ func SocketModes() []SocketMode { return []SocketMode{SocketRide, SocketRefuse, 
 type Limits struct {
 	Connect   time.Duration // until the connection is established; only for pooled connections: no Transport, no Base
 	FirstByte time.Duration // from sending the request to the first byte of an answer
-	Learned   bool          // FirstByte is shortened to what is usual for the model and the size of the request, once that is known
+	Learned   bool          // of a streamed answer, FirstByte is shortened to what is usual for the model and the size of the request, once that is known
 	Idle      time.Duration // between two reads of an answer
 }
 

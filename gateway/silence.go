@@ -21,8 +21,9 @@ func (s *sharedRequest) limits() transport.Limits {
 	if l.Content = s.leaves(); l.FirstByte > 0 {
 		l.Spent = s.silence
 	}
-	if s.failover.settings.limits.Learned && l.Content.IsZero() { // a try that ends for a fallback shows too little
-		kind := transport.LearnedKind{Host: s.at.baseURL.Host, Model: s.at.model, Stream: s.leader.info.Stream}
+	learns := l.Content.IsZero() && s.leader.info.Stream // a try that ends for a fallback shows too little
+	if s.failover.settings.limits.Learned && learns {
+		kind := transport.LearnedKind{Host: s.at.baseURL.Host, Model: s.at.model}
 		l.Learned = s.at.learned.Of(kind, int64(s.body.Size()))
 	}
 	return l

@@ -301,6 +301,20 @@ func TestSilence_LearnedLimitEndsATry(t *testing.T) {
 	}
 }
 
+func TestSilence_NothingIsLearnedOfWholeAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := newSilent(t, 0)
+		if _, _, err := w.get("/v1/messages", whole(claude)); err != nil {
+			t.Fatalf("get: %v", err)
+		}
+		for _, u := range w.gateway.Upstreams() {
+			if len(u.Learned) != 0 {
+				t.Errorf("of an answer that takes as long as its length %+v was learned, want nothing", u.Learned)
+			}
+		}
+	})
+}
+
 func TestSilence_TwentyMinutesWithTheClientsOwnTimeouts(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

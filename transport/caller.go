@@ -22,8 +22,9 @@ func (t *Transport) caller(req *http.Request, d *dialect.Dialect) *breaker.Calle
 func (t *Transport) limits(req *http.Request, d *dialect.Dialect) Limits {
 	l := t.Limits
 	if t.Learned != nil && d != nil && l.Learned == (LearnedLimit{}) {
-		asked := parse(req, d)
-		l.Learned = t.Learned.Of(LearnedKind{req.URL.Host, asked.Model, asked.Form != dialect.JSON}, req.ContentLength)
+		if asked := parse(req, d); asked.Form != dialect.JSON {
+			l.Learned = t.Learned.Of(LearnedKind{req.URL.Host, asked.Model}, req.ContentLength)
+		}
 	}
 	return l
 }

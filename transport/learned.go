@@ -11,16 +11,17 @@ import (
 	"github.com/ridethrough/ridethrough/internal/latency"
 )
 
-// Learned learns how long upstreams take to the first content of an answer, by host, model, form and size of the
-// request, and from when on a silent try is not going to be answered. Fewer than one in a thousand answers of an
+// Learned learns how long upstreams take to the first content of a streamed answer, by host, model and size of the
+// request, and from when on a silent try is not going to be answered. (One that comes whole takes as long as its
+// length, of which the request says nothing.) Fewer than one in a thousand answers of an
 // upstream that stays as it is come later than that. The zero Learned is ready, may be shared by transports and
 // must not be copied. Its JSON is what it has learned.
 //
 // A limit is known after a thousand answers, is at least a minute, and never longer than Limits.FirstByte. Until
 // then, that one holds. What is cut off says nothing about how long it would have taken. So every eighth try that
 // exceeds the limit while others are answered goes on to Limits.FirstByte, and counts for eight when it is answered;
-// while none of these is, it is up to every 64th. And a request whose try was cut off while others were answered
-// has twice the time in its next try.
+// while none of these is, it is up to every 64th. And a request whose try was cut off has twice the time in its next
+// try, four times in the one after that, and Limits.FirstByte in each fourth.
 type Learned struct {
 	mu    sync.Mutex
 	kinds map[LearnedKind]*family
@@ -29,9 +30,8 @@ type Learned struct {
 
 // LearnedKind is a kind of request, as far as the time to its first content may differ.
 type LearnedKind struct {
-	Host   string `json:"host,omitempty"`
-	Model  string `json:"model,omitempty"`
-	Stream bool   `json:"stream,omitempty"` // else an answer that comes whole
+	Host  string `json:"host,omitempty"`
+	Model string `json:"model,omitempty"`
 }
 
 // The size classes of requests, by their body, and the bounds of what is learned.
@@ -55,7 +55,7 @@ type family struct {
 	answers [sizes]latency.Limit
 	limits  [sizes]time.Duration // 0: not known
 	n       uint64               // answers
-	latest  uint64               // on the clock
+	latest  uint64               // of them, on the clock
 	alone   int                  // silent tries while others were answered, since one of them went on
 	explore int                  // of so many, one goes on
 }
@@ -101,7 +101,7 @@ func (l *Learned) family(k LearnedKind) *family {
 		}
 		delete(l.kinds, oldest)
 	}
-	f = &family{all: l, latest: l.clock, explore: exploreOften}
+	f = &family{all: l, explore: exploreOften}
 	l.kinds[k] = f
 	return f
 }
@@ -229,7 +229,8 @@ func (l *Learned) UnmarshalJSON(text []byte) error {
 	defer l.mu.Unlock()
 	for _, r := range all {
 		f := l.family(r.LearnedKind)
-		f.answers = r.Answers
+		l.clock++
+		f.answers, f.latest = r.Answers, l.clock
 		f.review()
 	}
 	return nil

@@ -40,8 +40,20 @@ type Limits struct {
 // unlearned is the limit on the first byte of a try from which to learn, where there is no other.
 const unlearned = 10 * time.Minute
 
-// maxDoublings bounds how much longer a learned limit becomes.
-const maxDoublings = 8
+// fullTry is the try that has the whole of FirstByte, of each so many silent ones of a call: a request that is slow
+// by itself is answered then.
+const fullTry = 4
+
+// lengthen returns the learned limit of a try after so many silent ones of the same call.
+func (l Limits) lengthen(learned time.Duration, silent int) time.Duration {
+	switch silent %= fullTry; {
+	case learned == 0:
+		return 0
+	case silent == fullTry-1:
+		return cmp.Or(l.FirstByte, unlearned)
+	}
+	return learned << silent
+}
 
 // minFirstByte is the least time that a try has to its first byte, however much of its limit is spent.
 const minFirstByte = 10 * time.Second
@@ -81,14 +93,14 @@ const (
 )
 
 // start begins to watch a call's n-th try, and returns the context that ends when
-// a limit expires. The learned limit is twice as long for each earlier try that was silent alone.
-func (l Limits) start(ctx context.Context, n, alone int) (context.Context, *watchdog) {
+// a limit expires. silent is how many tries before have exceeded it.
+func (l Limits) start(ctx context.Context, n, silent int) (context.Context, *watchdog) {
 	if l == (Limits{}) {
 		return ctx, nil
 	}
 	w := &watchdog{limits: l, first: l.FirstByte, began: time.Now()}
 	learned, seen := l.Learned.limit()
-	if learned <<= min(alone, maxDoublings); learned > 0 && (w.first == 0 || learned < w.first) {
+	if learned = l.lengthen(learned, silent); learned > 0 && (w.first == 0 || learned < w.first) {
 		w.first, w.learned, w.seen = learned, true, seen
 	}
 	ctx, w.cancel = context.WithCancelCause(ctx)

@@ -20,7 +20,7 @@ type call struct {
 	dialect *dialect.Dialect // nil: it asks for no answer
 	limits  Limits
 	sent    int    // how often it has been sent
-	alone   int    // how often it was silent while others were answered
+	silent  int    // how often it was silent for too long
 	empty   bool   // a try has had an empty answer: the next one is returned
 	answer  stream // of the first try, as most calls have no other: one allocation for both
 }
@@ -33,7 +33,7 @@ func (c *call) try(ctx context.Context, _ int) (*http.Response, error) {
 		ctx, ctxs = linkContexts(ctx, c.req.Context())
 		defer ctxs.unlinkTry()
 	}
-	ctx, w := c.limits.start(ctx, c.sent+1, c.alone)
+	ctx, w := c.limits.start(ctx, c.sent+1, c.silent)
 	out, err := c.outgoing(ctx)
 	if err != nil {
 		w.end()
@@ -66,8 +66,8 @@ func (c *call) try(ctx context.Context, _ int) (*http.Response, error) {
 // failed returns the fault of a try, and notes a silence.
 func (c *call) failed(err error) *fault.Error {
 	f := c.Faults.Of(err, time.Now())
-	if f.Code == fault.SilentTry {
-		c.alone++
+	if f.Code == fault.SilentTry || f.Code == fault.Silence {
+		c.silent++
 	}
 	return f
 }

@@ -111,7 +111,7 @@ func timeLimits(name string, usual bool) codec[limits] {
 	return object(
 		schema{name: name, about: "The time limits of one try.", expected: "connect, first-byte and idle"}, nil,
 		one("connect", limit(), "To establish the connection.", "10s", func(l *limits) *time.Duration { return &l.connect }),
-		one("first-byte", learnedLimit(), "From the request to the first byte of the response. `learned` is 10m, or less once it is known how long that usually takes.", "learned", func(l *limits) *time.Duration { return &l.firstByte }),
+		one("first-byte", learnedLimit(), "From the request to the first byte of the response. `learned` is 10m, or for a streamed answer less, once it is known how long that usually takes.", "learned", func(l *limits) *time.Duration { return &l.firstByte }),
 		one("idle", limit(), "Between two parts of the response.", "5m", func(l *limits) *time.Duration { return &l.idle }),
 	)
 }

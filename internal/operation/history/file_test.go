@@ -61,7 +61,7 @@ func TestOpen_RestoresWhatWasLearned(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "history.json")
 		w := newWorld(t, path)
 		learned := w.Learned("anthropic")
-		if err := json.Unmarshal([]byte(`[{"model":"opus","stream":true,"answers":[{"now":[{"s":186,"n":2000}]},{},{}]}]`), learned); err != nil {
+		if err := json.Unmarshal([]byte(`[{"model":"opus","answers":[{"now":[{"s":186,"n":2000}]},{},{}]}]`), learned); err != nil {
 			t.Fatalf("unmarshal: %v", err)
 		}
 		w.live([]step{{}})

@@ -29,7 +29,7 @@ func newGauges(b Board, names func(upstream, model string) pair) *gauges {
 		held:      desc("held_requests", "Waiting requests whose client gets keepalives."),
 		outage:    desc("upstream_outage", "1 if the upstream, or a part of it, has an outage, otherwise 0."),
 		paused:    desc("upstream_paused", "1 if an operator has paused the upstream, otherwise 0."),
-		firstByte: desc("first_byte_limit_seconds", "The learned limit on the first byte of an answer, the longest by form and size of the request.", "model"),
+		firstByte: desc("first_byte_limit_seconds", "The learned limit on the first byte of an answer, the longest by size of the request.", "model"),
 	}
 }
 

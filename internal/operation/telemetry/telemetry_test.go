@@ -84,7 +84,7 @@ func (board) Waits() []gateway.Wait {
 }
 
 func (board) Upstreams() []gateway.Health {
-	small := transport.FirstByte{LearnedKind: transport.LearnedKind{Model: "gpt-5", Stream: true}, Size: "small", Limit: 130 * time.Second, Answers: 1200}
+	small := transport.FirstByte{LearnedKind: transport.LearnedKind{Model: "gpt-5"}, Size: "small", Limit: 130 * time.Second, Answers: 1200}
 	large := small
 	large.Size, large.Limit = "large", time.Minute
 	return []gateway.Health{{Name: "work", Learned: []transport.FirstByte{small, large}}, {Name: "spare"}}
@@ -162,7 +162,7 @@ func TestMetrics_OfSilence(t *testing.T) {
 	tel := watching(t, telemetry.Config{}, silent(fault.Silence), silent(fault.SilentTry), silent(fault.SilentTry), silent(""))
 	tel.Show(board{})
 	want := `
-# HELP ridethrough_first_byte_limit_seconds The learned limit on the first byte of an answer, the longest by form and size of the request.
+# HELP ridethrough_first_byte_limit_seconds The learned limit on the first byte of an answer, the longest by size of the request.
 # TYPE ridethrough_first_byte_limit_seconds gauge
 ridethrough_first_byte_limit_seconds{model="gpt-5",upstream="work"} 130
 # HELP ridethrough_silent_tries_total Tries that ended because nothing of an answer came in time.
