@@ -111,35 +111,8 @@ func (c *call) copyBody(body io.Reader) {
 // copyBufferSize is how much is sent at once.
 const copyBufferSize = 16 << 10
 
-// write sends bytes to the client at once. It fails if the client reads none for
-// so long. The deadline is renewed only when a part of the time has passed.
-func (c *call) write(p []byte, limit time.Duration) error {
-	if c.control == nil {
-		c.control = http.NewResponseController(c.w)
-	}
-	if now := time.Now(); c.writeDeadline.Sub(now) < limit-limit/8 || c.writeDeadline.Sub(now) > limit {
-		c.writeDeadline = now.Add(limit)
-		_ = c.control.SetWriteDeadline(c.writeDeadline) // not every connection has deadlines
-	}
-	if c.r.ProtoMajor > 1 { // whose deadline ends the request when it passes, written to or not
-		defer c.endWriteDeadline()
-	}
-	if _, err := c.w.Write(p); err != nil {
-		return err
-	}
-	if err := c.control.Flush(); !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	return nil // it sends at once anyway, or buffers, which cannot be changed
-}
-
-// endWriteDeadline removes the deadline that write has set.
-func (c *call) endWriteDeadline() {
-	if !c.writeDeadline.IsZero() {
-		c.writeDeadline = time.Time{}
-		_ = c.control.SetWriteDeadline(time.Time{})
-	}
-}
+// write sends bytes to the client at once. It fails if the client reads none for so long.
+func (c *call) write(p []byte, limit time.Duration) error { return c.out.Write(p, limit) }
 
 // noteStreamError reports a stream that was whole but ended with the provider's
 // own error: only the client has seen it.

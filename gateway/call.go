@@ -11,6 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/send"
 	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
@@ -18,32 +19,31 @@ import (
 
 // call is one client's request for an answer.
 type call struct {
-	gateway       *Gateway
-	setup         *setup
-	upstream      *upstream // that the request is for
-	endpoint      endpoint
-	dialect       *dialect.Dialect
-	w             http.ResponseWriter
-	control       *http.ResponseController // of w; nil: not needed yet
-	r             *http.Request
-	arrived       time.Time
-	info          Call
-	parsed        dialect.Request
-	body          *spool.Body
-	meant         atomic.Pointer[meaning] // nil: not needed so far
-	carried       policy.Wait             // of the same request before, whose client left in it; zero: there was none
-	answered      bool                    // the upstream has answered others since that one was left
-	stayed        time.Duration           // how long its client stayed with that one; 0: there was none
-	silence       time.Duration           // of the same request's try before, which had not begun to answer when its client left
-	shared        *sharedRequest
-	kept          *keptAnswer // that it sends; nil: it is not kept
-	keepalive     *keepalive  // keeps the client alive while it waits
-	outcome       policy.Wait // the shared request's last, once it is finished
-	status        int         // of the answer; 0: none, or the connection is cut
-	writeDeadline time.Time   // until when the client may read nothing; zero: nothing has been sent
-	end           turn.Status // "": done so far
-	answering     bool        // part of an answer is out
-	unreadable    bool        // the encoding of its body is unknown, and so is the form of its answer
+	gateway    *Gateway
+	setup      *setup
+	upstream   *upstream // that the request is for
+	endpoint   endpoint
+	dialect    *dialect.Dialect
+	w          http.ResponseWriter
+	out        send.Writer // the body for w
+	r          *http.Request
+	arrived    time.Time
+	info       Call
+	parsed     dialect.Request
+	body       *spool.Body
+	meant      atomic.Pointer[meaning] // nil: not needed so far
+	carried    policy.Wait             // of the same request before, whose client left in it; zero: there was none
+	answered   bool                    // the upstream has answered others since that one was left
+	stayed     time.Duration           // how long its client stayed with that one; 0: there was none
+	silence    time.Duration           // of the same request's try before, which had not begun to answer when its client left
+	shared     *sharedRequest
+	kept       *keptAnswer // that it sends; nil: it is not kept
+	keepalive  *keepalive  // keeps the client alive while it waits
+	outcome    policy.Wait // the shared request's last, once it is finished
+	status     int         // of the answer; 0: none, or the connection is cut
+	end        turn.Status // "": done so far
+	answering  bool        // part of an answer is out
+	unreadable bool        // the encoding of its body is unknown, and so is the form of its answer
 
 	credential string // identifies its credentials, without holding them
 }
@@ -51,7 +51,7 @@ type call struct {
 // newCall returns the call of a request.
 func newCall(g *Gateway, s *setup, up *upstream, to endpoint, d *dialect.Dialect, w http.ResponseWriter, r *http.Request) *call {
 	return &call{
-		gateway: g, setup: s, upstream: up, endpoint: to, dialect: d, w: w, r: r,
+		gateway: g, setup: s, upstream: up, endpoint: to, dialect: d, w: w, out: send.Writer{ResponseWriter: w}, r: r,
 		arrived: time.Now(), credential: breaker.Credential(r.Header, r.URL),
 	}
 }
@@ -100,7 +100,7 @@ func (c *call) finish() {
 	c.emitEnd()
 	c.keepalive.stop()
 	c.body.Release()
-	c.endWriteDeadline() // the connection may serve other requests
+	c.out.Close()
 }
 
 // takePart leads or joins a shared request and answers with its outcome; false:

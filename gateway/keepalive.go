@@ -31,7 +31,7 @@ type keepalive struct {
 	call   *call
 	client dialect.Client
 
-	mu        sync.Mutex  // also keeps frames from mixing
+	mu        sync.Mutex
 	timer     *time.Timer // nil: an answer without a stream, and no fault so far
 	first     time.Time   // when the timer first fires
 	wait      policy.Wait // the latest
@@ -39,6 +39,7 @@ type keepalive struct {
 	pings     int
 	committed bool
 	stopped   bool
+	sending   chan struct{} // closed when the frame in progress is out; nil: there is none
 }
 
 // newKeepalive returns the keepalive of a call; nil if the form of the answer is not known.
@@ -97,30 +98,43 @@ func (k *keepalive) schedule(after time.Duration) {
 	}
 }
 
-// tick writes what is due and resets the timer.
+// tick writes what is due and resets the timer. It has no lock while it writes: a client that reads nothing delays
+// nothing but its own answer.
 func (k *keepalive) tick() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.stopped {
+	frame, sent := k.begin()
+	if frame == nil {
 		return
 	}
-	k.ping()
-	k.timer.Reset(pingEvery)
+	_ = k.call.write(frame, pingWriteTimeout) // a failed write ends the request's context
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.sending = nil
+	close(sent)
+	if !k.stopped {
+		k.timer.Reset(pingEvery)
+	}
 }
 
-// ping writes one frame, before the first one the headers.
-func (k *keepalive) ping() {
+// begin returns the next frame, which the caller writes, and what to close then. The first has the headers before
+// it. nil: none is due.
+func (k *keepalive) begin() (frame []byte, sent chan struct{}) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.stopped || k.sending != nil {
+		return nil, nil
+	}
 	if !k.committed {
 		k.commit()
 	}
-	d, form, frame := k.call.dialect, k.call.parsed.Form, []byte(nil)
+	d, form := k.call.dialect, k.call.parsed.Form
 	if k.pings++; k.pings%heartbeatEvery == 0 {
 		frame = d.Heartbeat(form, k.client)
 	}
 	if frame == nil {
 		frame = d.Ping(form, k.comment())
 	}
-	_ = k.call.write(frame, pingWriteTimeout) // a failed write ends the request's context
+	k.sending = make(chan struct{})
+	return frame, k.sending
 }
 
 // commit writes the headers of an answer.
@@ -165,10 +179,14 @@ func (k *keepalive) stop() (committed bool) {
 		return false
 	}
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	k.stopped = true
 	if k.timer != nil {
 		k.timer.Stop()
 	}
-	return k.committed
+	committed, sending := k.committed, k.sending
+	k.mu.Unlock()
+	if sending != nil {
+		<-sending
+	}
+	return committed
 }

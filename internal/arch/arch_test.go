@@ -29,14 +29,15 @@ var house = []row{
 	{floor: 1, path: "transport", uses: "internal/coding internal/dialect internal/latency fault fault/classify breaker policy retry"},
 	{floor: 1, path: "internal/http1"},
 	{floor: 1, path: "internal/receive"},
+	{floor: 1, path: "internal/send"},
 	{floor: 1, path: "internal/redact"},
 	{floor: 1, path: "internal/route", uses: "fault policy"},
 
 	// floor 2: third-party parts come in here
 	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
 	{floor: 2, path: "internal/sigv4", parts: "github.com/aws/aws-sdk-go-v2"},
-	{floor: 2, path: "internal/responses", uses: "internal/sse internal/dialect", parts: "github.com/coder/websocket"},
-	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify llm turn breaker policy retry transport internal/coding internal/http1 internal/receive internal/redact internal/route internal/spool internal/responses"},
+	{floor: 2, path: "internal/responses", uses: "internal/sse internal/dialect internal/send", parts: "github.com/coder/websocket"},
+	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify llm turn breaker policy retry transport internal/coding internal/http1 internal/receive internal/redact internal/send internal/route internal/spool internal/responses"},
 	{floor: 2, path: "provider", uses: "internal/sse internal/dialect fault fault/classify llm transport"},
 	{
 		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",
@@ -114,10 +115,10 @@ var house = []row{
 	{floor: 3, path: "internal/server/description"},
 	{floor: 3, path: "internal/server/audit", uses: "internal/operation/logging"},
 	{floor: 3, path: "internal/server/rest", uses: "store internal/server/api"},
-	{floor: 3, path: "internal/server/stream", uses: "store wire internal/server/rest"},
+	{floor: 3, path: "internal/server/stream", uses: "store wire internal/send internal/server/rest"},
 	{floor: 3, path: "internal/server/feed", uses: "gateway conversation turn wire internal/server/stream"},
 	{
-		floor: 3, path: "internal/server/conversations", uses: "internal/server/audit conversation turn wire internal/server/api internal/server/rest internal/server/stream",
+		floor: 3, path: "internal/server/conversations", uses: "internal/send internal/server/audit conversation turn wire internal/server/api internal/server/rest internal/server/stream",
 		parts: "github.com/coder/websocket",
 	},
 	{floor: 3, path: "internal/server/councils", uses: "conversation council wire internal/server/api internal/server/rest internal/server/stream"},
@@ -233,6 +234,7 @@ var clocks = []clock{
 	{"internal/clock", "NewTimer", "waits to try again"},
 	{"internal/clock", "AfterFunc", "sends the next probe, retry or batch of a slow start on its way"},
 	{"transport", "AfterFunc", "ends a try that is silent, and the body of a failure that dawdles"},
+	{"internal/send", "AfterFunc", "gives up a client that reads nothing"},
 	{"internal/http1", "AfterFunc", "closes connections that stay unused in the pool"},
 	{"agent", "NewTicker", "tells that a turn still waits"},
 	{"council", "AfterFunc", "ends the grace of members that have not answered"},

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/internal/sse"
 )
@@ -18,9 +20,8 @@ const errorBound = 64 << 10
 type frameWriter struct {
 	socket     *socket
 	header     http.Header
-	status     int       // 0: none so far
-	deadline   time.Time // of the next frame; zero: none
-	pending    []byte    // an event so far, or the body of an error
+	status     int    // 0: none so far
+	pending    []byte // an event so far, or the body of an error
 	chain      *chain
 	responseID string
 	ended      bool // the response has its last event
@@ -65,9 +66,11 @@ func (w *frameWriter) streams() bool {
 // Flush does nothing: each event is sent when it is whole.
 func (w *frameWriter) Flush() {}
 
-// SetWriteDeadline bounds the next frames, for http.ResponseController.
+// SetWriteDeadline ends the connection if the deadline has passed. Others are not kept: package send sets none.
 func (w *frameWriter) SetWriteDeadline(t time.Time) error {
-	w.deadline = t
+	if !t.IsZero() && !t.After(time.Now()) {
+		w.socket.leave()
+	}
 	return nil
 }
 
@@ -129,9 +132,9 @@ func statusOfCode(cause json.RawMessage) int {
 	return http.StatusServiceUnavailable
 }
 
-// send sends a frame within the deadline.
+// send sends a frame.
 func (w *frameWriter) send(frame []byte) {
-	w.err = w.socket.sendUntil(w.deadline, frame)
+	w.err = w.socket.conn.Write(w.socket.alive, websocket.MessageText, frame)
 }
 
 // finish ends the answer. It reports whether the client knows that it has ended.

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/ridethrough/ridethrough/internal/send"
 )
 
 // Bounds of a connection.
@@ -50,7 +52,7 @@ func Serve(w http.ResponseWriter, r *http.Request, handler http.Handler, drainin
 	// The request's context ends with the handshake.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
-	s := &socket{conn: conn, alive: ctx, opening: r, handler: handler, budget: budget, requests: make(chan request, queueBound), chains: chains{budget: budget}}
+	s := &socket{conn: conn, alive: ctx, leave: cancel, opening: r, handler: handler, budget: budget, requests: make(chan request, queueBound), chains: chains{budget: budget}}
 	var reading sync.WaitGroup
 	defer s.release()
 	defer reading.Wait()
@@ -65,8 +67,9 @@ func Serve(w http.ResponseWriter, r *http.Request, handler http.Handler, drainin
 // socket is one client's connection.
 type socket struct {
 	conn     *websocket.Conn
-	alive    context.Context // until the client leaves; a frame that a shorter one cut would end the connection
-	opening  *http.Request   // whose headers hold for all requests
+	alive    context.Context    // until the client leaves; a frame that a shorter one cut would end the connection
+	leave    context.CancelFunc // ends it
+	opening  *http.Request      // whose headers hold for all requests
 	handler  http.Handler
 	budget   Budget
 	requests chan request
@@ -217,17 +220,6 @@ func (s *socket) send(frame []byte) bool {
 	return s.conn.Write(s.alive, websocket.MessageText, frame) == nil
 }
 
-// sendUntil sends one frame up to a deadline, at which the client has left; zero: there is none.
-func (s *socket) sendUntil(deadline time.Time, frame []byte) error {
-	ctx := s.alive
-	if !deadline.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, deadline)
-		defer cancel()
-	}
-	return s.conn.Write(ctx, websocket.MessageText, frame)
-}
-
 // ping shows that the connection is alive, without waiting for the client's answer.
 func (s *socket) ping() {
 	s.mu.Lock()
@@ -237,7 +229,7 @@ func (s *socket) ping() {
 	}
 	s.pinging = true
 	go func() { // ends with the pong, or after pongTimeout
-		ctx, cancel := context.WithTimeout(s.alive, pongTimeout)
+		ctx, cancel := send.WithTimeout(s.alive, pongTimeout)
 		defer cancel()
 		_ = s.conn.Ping(ctx) // a client that has left ends read
 		s.mu.Lock()

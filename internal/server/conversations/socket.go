@@ -11,6 +11,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/ridethrough/ridethrough/internal/send"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/audit"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
@@ -157,14 +158,14 @@ func (s *socket) write(ctx context.Context, events <-chan stream.Item) (status w
 
 // send sends a message. It fails if the client does not take it for a while.
 func (s *socket) send(ctx context.Context, v any) error {
-	ctx, cancel := context.WithTimeout(ctx, stream.StallTime)
+	ctx, cancel := send.WithTimeout(ctx, stream.StallTime)
 	defer cancel()
 	return s.conn.Write(ctx, websocket.MessageText, rest.JSON(v))
 }
 
 // ping checks that the client is still there.
 func (s *socket) ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, stream.StallTime)
+	ctx, cancel := send.WithTimeout(ctx, stream.StallTime)
 	defer cancel()
 	return s.conn.Ping(ctx)
 }

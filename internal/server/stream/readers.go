@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/send"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
@@ -78,7 +79,7 @@ func (a *Readers) Begin(w http.ResponseWriter, r *http.Request, kind string) *St
 	h.Set("X-Accel-Buffering", "no") // nginx would buffer events
 	w.WriteHeader(http.StatusOK)
 	s := &Stream{
-		readers: a, w: w, r: r, conn: http.NewResponseController(w), lines: kind != SSE, beat: time.NewTimer(BeatTime),
+		readers: a, out: send.Writer{ResponseWriter: w}, r: r, lines: kind != SSE, beat: time.NewTimer(BeatTime),
 	}
 	if r.Method == http.MethodHead {
 		s.Close()

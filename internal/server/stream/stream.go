@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/send"
 )
 
 // The media types of streams.
@@ -40,9 +42,8 @@ type Stream struct {
 	Buffer bytes.Buffer // what the next flush sends
 
 	readers *Readers
-	w       http.ResponseWriter
+	out     send.Writer
 	r       *http.Request
-	conn    *http.ResponseController
 	lines   bool // of JSON
 	beat    *time.Timer
 }
@@ -50,7 +51,7 @@ type Stream struct {
 // Close ends the stream and frees the reader's place.
 func (s *Stream) Close() {
 	s.beat.Stop()
-	_ = s.conn.SetWriteDeadline(time.Time{}) // the connection may serve another request
+	s.out.Close()
 	s.readers.Leave()
 }
 
@@ -92,12 +93,9 @@ func (s *Stream) FlushBatch(more bool) bool {
 
 // Send is Flush that sends the header even if the buffer is empty.
 func (s *Stream) Send() error {
-	_ = s.conn.SetWriteDeadline(time.Now().Add(StallTime)) // not every connection has deadlines
 	s.beat.Reset(BeatTime)
-	if _, err := s.Buffer.WriteTo(s.w); err != nil {
-		return err
-	}
-	return s.conn.Flush()
+	defer s.Buffer.Reset()
+	return s.out.Write(s.Buffer.Bytes(), StallTime)
 }
 
 // Await waits for the next value of a channel. It reports whether the stream goes on.
