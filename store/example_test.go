@@ -45,7 +45,7 @@ func ExampleQueue() {
 	ctx, s := context.Background(), store.Memory()
 	defer func() { _ = s.Close(ctx) }()
 
-	_ = s.Enqueue(ctx, store.Job{Conversation: "c1", Turn: "t1", Key: "accepted"})
+	_ = s.Enqueue(ctx, store.Job{Conversation: "c1", Turn: "t1"})
 	lease, _ := s.Take(ctx)
 	fmt.Println(lease.Job().Turn)
 	_ = s.Schedule(ctx, store.Job{Conversation: "c1", Turn: "t1", Body: json.RawMessage(`{"attempt":1}`)}, time.Now().Add(time.Millisecond))

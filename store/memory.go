@@ -11,7 +11,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/ridethrough/ridethrough/store/internal/limit"
 )
@@ -26,7 +25,6 @@ type memory struct {
 	entries   map[string]*memoryEntry
 	changed   chan struct{}         // closed and replaced when an entry changes
 	scheduled map[string]*memoryJob // by turn
-	keys      map[string]time.Time  // of enqueued jobs: turn/key
 	due       []*memoryJob
 	arrived   chan struct{} // closed and replaced when a job becomes due
 	leases    map[*memoryLease]bool
@@ -48,7 +46,6 @@ func Memory() Store {
 		entries:   map[string]*memoryEntry{},
 		changed:   make(chan struct{}),
 		scheduled: map[string]*memoryJob{},
-		keys:      map[string]time.Time{},
 		arrived:   make(chan struct{}),
 		leases:    map[*memoryLease]bool{},
 	}

@@ -18,7 +18,7 @@ type memoryJob struct {
 // lockFor locks the store for a valid job, and returns its copy.
 func (m *memory) lockFor(ctx context.Context, j Job) (*memoryJob, error) {
 	j.Body = slices.Clone(j.Body)
-	return &memoryJob{Job: j}, m.lock(ctx, limit.Job(j.Conversation, j.Turn, j.Key, j.Body))
+	return &memoryJob{Job: j}, m.lock(ctx, limit.Job(j.Conversation, j.Turn, j.Body))
 }
 
 // Enqueue implements [Queue].
@@ -28,24 +28,8 @@ func (m *memory) Enqueue(ctx context.Context, job Job) error {
 		return err
 	}
 	defer m.mu.Unlock()
-	if j.Key == "" || m.isNew(j.Turn+"/"+j.Key) {
-		m.makeDue(j)
-	}
+	m.makeDue(j)
 	return nil
-}
-
-// isNew reports whether no job had the key a short while ago, and remembers it.
-func (m *memory) isNew(key string) bool {
-	for k, at := range m.keys {
-		if time.Since(at) >= limit.Dedupe {
-			delete(m.keys, k)
-		}
-	}
-	_, known := m.keys[key]
-	if !known {
-		m.keys[key] = time.Now()
-	}
-	return !known
 }
 
 // makeDue makes a job available to Take.

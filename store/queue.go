@@ -10,8 +10,6 @@ import (
 type Job struct {
 	Conversation string `json:"conversation"`
 	Turn         string `json:"turn"`
-	// Key makes the turn's jobs that Enqueue gets with it within two minutes one job; "": each is its own.
-	Key string `json:"key,omitempty"`
 	// Body is a JSON object of at most 512 KiB, opaque to the store; nil: none.
 	Body json.RawMessage `json:"body,omitempty"`
 }

@@ -76,7 +76,7 @@ func (w *frameWriter) SetWriteDeadline(t time.Time) error {
 
 // sendEvent sends the data of an event. A comment becomes a ping.
 func (w *frameWriter) sendEvent(event []byte) {
-	_, data := sse.Parse(event)
+	name, data := sse.Parse(event)
 	if len(data) == 0 {
 		w.socket.ping()
 		return
@@ -84,7 +84,19 @@ func (w *frameWriter) sendEvent(event []byte) {
 	if data[0] != '{' || w.ended {
 		return // [DONE], or what follows the last event
 	}
-	w.send(w.note(data))
+	if isNoted(string(name)) {
+		data = w.note(data)
+	}
+	w.send(data)
+}
+
+// isNoted reports whether note reads events of a name, or those without. Deltas, which are most, it does not.
+func isNoted(name string) bool {
+	switch name {
+	case "", "response.created", "response.output_item.done", "response.completed", "response.failed", "response.incomplete", "error":
+		return true
+	}
+	return false
 }
 
 // note remembers what the next request needs, and returns the frame to send.

@@ -1,7 +1,6 @@
 package jetstream
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -25,7 +24,7 @@ const (
 // Enqueue implements [store.Queue].
 func (b *backend) Enqueue(ctx context.Context, j store.Job) error {
 	m := jobMessage(j, duePrefix)
-	m.Header.Set(jetstream.MsgIDHeader, j.Turn+"/"+cmp.Or(j.Key, rand.Text()))
+	m.Header.Set(jetstream.MsgIDHeader, j.Turn+"/"+rand.Text()) // publishing may send it twice
 	return annotate("enqueue job", b.publishJob(ctx, newWork, j, m))
 }
 
@@ -49,7 +48,7 @@ func jobMessage(j store.Job, prefix string) *nats.Msg {
 
 // publishJob stores a job in its message.
 func (b *backend) publishJob(ctx context.Context, p purpose, j store.Job, m *nats.Msg) error {
-	ctx, done, err := b.begin(ctx, limit.Job(j.Conversation, j.Turn, j.Key, j.Body))
+	ctx, done, err := b.begin(ctx, limit.Job(j.Conversation, j.Turn, j.Body))
 	if err != nil {
 		return err
 	}

@@ -104,9 +104,7 @@ func (w *worker) enqueue(ctx context.Context, k task) {
 	for i := range k.Turns {
 		turn := fmt.Sprintf("%s-%d-%d", k.Name, start, i)
 		b := turnBody{At: time.Now().Add(time.Duration(100+rand.IntN(600)) * time.Millisecond)}
-		j := b.job(turn)
-		j.Key = "accept"
-		if w.Enqueue(ctx, j) == nil {
+		if w.Enqueue(ctx, b.job(turn)) == nil {
 			w.print("enqueued", turn, b.At.UnixNano())
 		}
 	}

@@ -51,17 +51,12 @@ var queueCases = map[string]func(*testing.T, Subject){
 		Enqueue(t, s, Job("t1"))
 		worker.Wait()
 	},
-	"jobs with one key are one job": func(t *testing.T, s Subject) {
-		keyed, other := Job("t1"), Job("t1")
-		keyed.Key, other.Key = "a", "b"
-		Enqueue(t, s, keyed, keyed)
-		ack(t, Take(t, s))
-		Enqueue(t, s, keyed)
-		WantNoJob(t, s)
-		Enqueue(t, s, other, Job("t1"), Job("t1"))
-		for range 3 {
+	"each job of a turn is its own": func(t *testing.T, s Subject) {
+		Enqueue(t, s, Job("t1"), Job("t1"))
+		for range 2 {
 			ack(t, Take(t, s))
 		}
+		WantNoJob(t, s)
 	},
 	"a lease that is not extended expires": func(t *testing.T, s Subject) {
 		Enqueue(t, s, Job("t1"))
@@ -157,7 +152,6 @@ var queueCases = map[string]func(*testing.T, Subject){
 			{store.Job{Turn: "t1"}, store.ErrInvalid},
 			{store.Job{Conversation: "c1"}, store.ErrInvalid},
 			{store.Job{Conversation: "c1", Turn: "t>"}, store.ErrInvalid},
-			{store.Job{Conversation: "c1", Turn: "t1", Key: "a\nb"}, store.ErrInvalid},
 			{store.Job{Conversation: "c1", Turn: "t1", Body: json.RawMessage(`1`)}, store.ErrInvalid},
 			{store.Job{Conversation: "c1", Turn: "t1", Body: json.RawMessage(`{"a":"` + strings.Repeat("a", 600<<10) + `"}`)}, store.ErrTooLarge},
 		} {

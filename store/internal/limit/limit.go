@@ -14,7 +14,7 @@ import (
 // The times and sizes that several packages apply.
 const (
 	Lease  = 30 * time.Second // how long a lease lasts without Extend
-	Dedupe = 2 * time.Minute  // how long the key of a job is remembered
+	Dedupe = 2 * time.Minute  // how long the id of a message is remembered
 	Append = 32 << 20         // bytes of all records of one append
 
 	idLength = 128
@@ -75,11 +75,11 @@ func Record(turn, kind string, at time.Time, body json.RawMessage) error {
 }
 
 // Job checks the parts of a store.Job.
-func Job(conversation, turn, key string, data json.RawMessage) error {
+func Job(conversation, turn string, data json.RawMessage) error {
 	if len(data) > body {
 		return fmt.Errorf("%w: job of %d bytes", ErrTooLarge, len(data))
 	}
-	return cmp.Or(ID("conversation", conversation), ID("turn", turn), optionalID("key", key), Body(data))
+	return cmp.Or(ID("conversation", conversation), ID("turn", turn), Body(data))
 }
 
 // Message checks what is published on a topic.
