@@ -148,7 +148,7 @@ func (r *Runner) Stop(ctx context.Context, conversation, turnID string) error {
 		return errors.Join(err, r.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayStop)))
 	}
 	// Again if it was stopped before: that caller may have died before this.
-	return errors.Join(err, r.Store.Enqueue(ctx, newJob(conversation, l.now.id, payload{})))
+	return errors.Join(err, r.enqueueAccepted(ctx, newJob(conversation, l.now.id, payload{})))
 }
 
 // RetryNow ends the wait that the turn in progress is in: it tries at once.
@@ -172,5 +172,5 @@ func (r *Runner) RetryNow(ctx context.Context, conversation string) error {
 	} // else its worker has parked it before it could hear
 	// The parking stays until another takes its place: who took it away, and then
 	// died, would take the turn away.
-	return r.Store.Enqueue(ctx, newJob(conversation, l.now.id, payload{Woken: true, Now: true}))
+	return r.enqueueAccepted(ctx, newJob(conversation, l.now.id, payload{Woken: true, Now: true}))
 }

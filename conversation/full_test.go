@@ -64,3 +64,50 @@ func TestRunner_TurnOutlastsFullDisk(t *testing.T) {
 		})
 	}
 }
+
+// closedStore is a store that is too full for new work, and whose appends take a while.
+type closedStore struct {
+	fullStore
+	slow atomic.Int64 // nanoseconds
+}
+
+func (s *closedStore) Append(ctx context.Context, c string, at store.Position, records ...store.Record) (store.Position, error) {
+	time.Sleep(time.Duration(s.slow.Load()))
+	return s.Store.Append(ctx, c, at, records...)
+}
+
+func (s *closedStore) Schedule(ctx context.Context, t store.Job, at time.Time) error {
+	return s.Store.Schedule(ctx, t, at)
+}
+
+// What has been accepted goes on in a store that takes no new work: its own input, the next one, a parked turn.
+func TestRunner_AcceptedWorkGoesOnInAFullStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var u upstream
+		h := newFixture(t)
+		e := &closedStore{fullStore: fullStore{Store: h.engine}}
+		h.config.Store, h.model = e, &u
+		runner, end := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "1")
+		h.say(runner, c, "2")
+		e.slow.Store(int64(6 * time.Second))
+		go func() {
+			time.Sleep(time.Second)
+			e.full.Store(true) // while the third one is appended
+		}()
+		h.say(runner, c, "3")
+		e.slow.Store(0)
+		time.Sleep(time.Minute)
+		u.up.Store(true)
+		time.Sleep(time.Second)
+		if err := runner.RetryNow(t.Context(), c); err != nil {
+			t.Errorf("retry now: %v", err)
+		}
+		time.Sleep(10 * time.Minute)
+		end()
+		if all := kinds(t, h.engine, c); count(all, "turn-sealed") != 3 {
+			t.Errorf("got %d turns sealed of %q, want 3", count(all, "turn-sealed"), all)
+		}
+	})
+}

@@ -71,7 +71,7 @@ func (r *Runner) handleJob(ctx context.Context, l *log, t store.Job) error {
 		return nil // its worker has a job of its own, which comes again if that dies
 	case l.now.id == e.Turn:
 	case l.now.lost:
-		return r.Store.Enqueue(ctx, newJob(l.id, l.now.id, payload{Lost: time.Now()}))
+		return r.enqueueAccepted(ctx, newJob(l.id, l.now.id, payload{Lost: time.Now()}))
 	case !l.idle():
 		return nil // this one comes when that one is sealed
 	case !l.waits(e.Turn), l.inputs[0].ID != e.Turn:
@@ -95,7 +95,12 @@ func (r *Runner) enqueueNext(ctx context.Context, l *log) error {
 	if !l.idle() || len(l.inputs) == 0 {
 		return nil
 	}
-	return r.Store.Enqueue(ctx, newJob(l.id, l.inputs[0].ID, payload{}))
+	return r.enqueueAccepted(ctx, newJob(l.id, l.inputs[0].ID, payload{}))
+}
+
+// enqueueAccepted enqueues a job of a turn that has been accepted. A store that is too full for new work takes it.
+func (r *Runner) enqueueAccepted(ctx context.Context, j store.Job) error {
+	return r.Store.Schedule(ctx, j, time.Now()) // its instant has passed: it is due
 }
 
 // runTurn resumes a turn, or begins it, if it is to be resumed now.

@@ -133,7 +133,7 @@ func (r *Runner) heal(ctx context.Context, conversation string, loss store.Loss,
 	}
 	job := newJob(l.id, l.now.id, payload{Lost: noticed})
 	if l.now.held || l.now.lost || l.now.abort || l.due().IsZero() {
-		return r.Store.Enqueue(ctx, job)
+		return r.enqueueAccepted(ctx, job)
 	}
 	return r.Store.Schedule(ctx, job, l.due())
 }

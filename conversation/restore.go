@@ -144,5 +144,5 @@ func (r *Runner) resume(ctx context.Context, conversation string) error {
 	if due := l.due(); !due.IsZero() && !l.now.abort {
 		return r.Store.Schedule(ctx, t, due)
 	}
-	return r.Store.Enqueue(ctx, t)
+	return r.enqueueAccepted(ctx, t)
 }

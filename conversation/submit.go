@@ -87,7 +87,7 @@ func (r *Runner) accept(ctx context.Context, conversation, id, text string, may 
 		return "", err
 	}
 	if time.Since(began) > inputDelay/2 { // its job may not have waited so long
-		if err := r.Store.Enqueue(context.WithoutCancel(ctx), newJob(conversation, id, payload{})); err != nil {
+		if err := r.enqueueAccepted(context.WithoutCancel(ctx), newJob(conversation, id, payload{})); err != nil {
 			return "", err
 		}
 	}

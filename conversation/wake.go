@@ -152,7 +152,7 @@ func (r *Runner) wakeAll(ctx context.Context, upstream string) {
 	r.Breakers.Of(upstream).SlowStart(ctx, func(n int) int {
 		turns := r.parked.some(upstream, n)
 		for conversation, id := range turns {
-			err := r.Store.Enqueue(ctx, newJob(conversation, id, payload{Woken: true}))
+			err := r.enqueueAccepted(ctx, newJob(conversation, id, payload{Woken: true}))
 			if err != nil && ctx.Err() == nil {
 				r.Log.Warn("parked turn not woken", "turn", id, "error", err)
 			}

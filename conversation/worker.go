@@ -61,7 +61,7 @@ func (w *worker) work(ctx context.Context) error {
 	case errors.As(err, &f):
 		return w.supervise(ctx, f, time.Now())
 	case errors.Is(err, errParked) && w.retryRequested(): // meanwhile
-		return w.runner.Store.Enqueue(context.WithoutCancel(ctx), newJob(w.log.id, w.turn, payload{Woken: true, Now: true}))
+		return w.runner.enqueueAccepted(context.WithoutCancel(ctx), newJob(w.log.id, w.turn, payload{Woken: true, Now: true}))
 	case errors.Is(err, errParked):
 		return nil
 	case errors.Is(err, retry.ErrParked):
