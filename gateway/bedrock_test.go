@@ -215,11 +215,11 @@ func TestBedrock_DamagedMessages(t *testing.T) {
 	t.Cleanup(func() { _ = provider.Close() })
 	resp, err := provider.Client().Post("http://provider.test"+streamPath, "application/json", strings.NewReader(invoke))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("ask the provider: %v", err)
 	}
 	whole, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read its answer: %v", err)
 	}
 	first := int(binary.BigEndian.Uint32(whole))                   // message_start
 	second := first + int(binary.BigEndian.Uint32(whole[first:]))  // content_block_start

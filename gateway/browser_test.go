@@ -34,7 +34,7 @@ func TestPassThrough_EarlyHintsStayBehind(t *testing.T) {
 			t.Errorf("got %d %v, want no hints", status, h)
 			return nil
 		},
-	}), "GET", front.URL+"/v1/models", http.NoBody)
+	}), "GET", front.URL+"/v1/models", nil)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatalf("GET: %v", err)

@@ -141,7 +141,7 @@ func (s *sharedRequest) leave(c *call) {
 	}
 }
 
-// removeLast removes a call. It reports whether the request goes on without any.
+// removeLast removes a call. It reports whether the request continues detached.
 func (s *sharedRequest) removeLast(c *call) (detached bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

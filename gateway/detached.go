@@ -134,7 +134,7 @@ func (s *sharedRequest) detach() bool {
 	return true
 }
 
-// stopDetached ends the time for which the request goes on without a client. mu is held.
+// stopDetached ends the time for which the request runs detached. mu is held.
 func (s *sharedRequest) stopDetached() {
 	if s.undetach != nil {
 		s.undetach()
@@ -142,7 +142,7 @@ func (s *sharedRequest) stopDetached() {
 	}
 }
 
-// isDetached reports whether the request goes on without a client.
+// isDetached reports whether the request runs on though its clients have left.
 func (s *sharedRequest) isDetached() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -68,7 +68,7 @@ func TestPassThrough_LongHintIsNotObeyed(t *testing.T) {
 				sent++
 				return says(429, "{}", "Retry-After", hint)(req)
 			})})
-			req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://gateway.test/v1/models", http.NoBody)
+			req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://gateway.test/v1/models", nil)
 			rec := &recorder{header: http.Header{}}
 			g.ServeHTTP(rec, req)
 			if sent != tries || rec.status != 429 || time.Since(begun) > 4*time.Second+200*time.Millisecond {

@@ -55,7 +55,7 @@ type sharedRequest struct {
 	open        bool            // an answer has begun, without content so far
 	triesBefore int             // failed tries at other upstreams
 	silence     time.Duration   // of a try that its client did not wait for, here or in the request that this one repeats
-	undetach    func()          // ends the time for which it goes on without a client; nil: it does not
+	undetach    func()          // ends the time for which it runs detached; nil: it does not
 	done        chan struct{}   // closed when it is finished; nil: no call has joined
 	finished    bool            // there is no other try
 	winner      *call           // takes the response; nil: none, or it is not finished

@@ -39,7 +39,7 @@ func (v *verifier) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	again, err := http.NewRequestWithContext(r.Context(), r.Method, r.URL.String(), http.NoBody)
+	again, err := http.NewRequestWithContext(r.Context(), r.Method, r.URL.String(), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func TestSilence_AnsweredRequestLeavesNoTimeToTheNext(t *testing.T) {
 	})
 }
 
-func TestSilence_NobodyNewIsSentIntoIt(t *testing.T) {
+func TestSilence_FewAreSentIntoIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, p := newSilent(t, 40*time.Minute)
 		var all sync.WaitGroup

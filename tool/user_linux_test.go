@@ -2,5 +2,5 @@ package tool_test
 
 import "syscall"
 
-// actAsNobody makes the calling thread access files as a user without rights.
-func actAsNobody() bool { return syscall.Setfsuid(65534) == nil }
+// dropRights makes the calling thread access files as a user without rights.
+func dropRights() bool { return syscall.Setfsuid(65534) == nil }

@@ -2,5 +2,5 @@
 
 package tool_test
 
-// actAsNobody reports that it cannot change the user of one thread.
-func actAsNobody() bool { return false }
+// dropRights reports that it cannot change the user of one thread.
+func dropRights() bool { return false }

@@ -72,7 +72,7 @@ func TestForm_FrameLenOfAWSMessages(t *testing.T) {
 	}
 	var every bytes.Buffer
 	if err := eventstream.NewEncoder().Encode(&every, headers); err != nil {
-		t.Fatal(err)
+		t.Fatalf("encode: %v", err)
 	}
 	tests := []struct {
 		name   string

@@ -32,7 +32,7 @@ func TestBedrock_Request(t *testing.T) {
 	for _, tt := range tests {
 		u, err := url.Parse("http://gateway" + tt.url)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("parse the path: %v", err)
 		}
 		d := dialect.Of(http.MethodPost, u.Path)
 		if d != tt.want {

@@ -53,7 +53,7 @@ func TestRun_HoldsStreamsOverHTTP2(t *testing.T) {
 			}()
 		}
 		time.Sleep(30 * time.Second)
-		req, _ := http.NewRequestWithContext(t.Context(), "GET", "https://localhost/-/waits", http.NoBody)
+		req, _ := http.NewRequestWithContext(t.Context(), "GET", "https://localhost/-/waits", nil)
 		resp, err := client.Do(req)
 		if err != nil {
 			t.Fatalf("GET /-/waits: %v", err)
@@ -115,12 +115,12 @@ func TestRun_HTTP2WithoutTLS(t *testing.T) {
 		defer transport.CloseIdleConnections()
 		req, err := http.NewRequestWithContext(t.Context(), "POST", "http://localhost/v1/messages", strings.NewReader(streamed))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("new request: %v", err)
 		}
 		req.Header.Set("Content-Type", "application/json")
 		resp, err := transport.RoundTrip(req)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("send it: %v", err)
 		}
 		defer resp.Body.Close()
 		text, err := io.ReadAll(resp.Body)

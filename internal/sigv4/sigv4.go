@@ -66,15 +66,15 @@ func (c Credentials) read() (aws.Credentials, error) {
 	return aws.Credentials{AccessKeyID: access, SecretAccessKey: secret, SessionToken: token}, errors.Join(err1, err2, err3)
 }
 
-// errNoBody is the error of a body that can be read only once.
-var errNoBody = errors.New("it cannot be read again")
+// errReadOnce is the error of a body that can be read only once.
+var errReadOnce = errors.New("it cannot be read again")
 
 // hashBody returns the hash of a request's body in hexadecimal digits.
 func hashBody(r *http.Request) (string, error) {
 	h := sha256.New()
 	if r.Body != nil && r.Body != http.NoBody {
 		if r.GetBody == nil {
-			return "", errNoBody
+			return "", errReadOnce
 		}
 		body, err := r.GetBody()
 		if err != nil {

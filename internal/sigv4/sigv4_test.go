@@ -19,7 +19,7 @@ func request(t *testing.T, body string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "POST", "https://bedrock-runtime.us-east-1.amazonaws.com/model/a%3A0/invoke", strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("new request: %v", err)
 	}
 	for name, value := range map[string]string{
 		"Authorization": "AWS4-HMAC-SHA256 Credential=other", "X-Amz-Security-Token": "theirs", "X-Amz-Content-Sha256": "0",
@@ -37,7 +37,7 @@ func TestSigner_ReplacesTheClientsSignature(t *testing.T) {
 		sign := sigv4.Signer("bedrock", "us-east-1", sigv4.Credentials{AccessKey: text("AKIDEXAMPLE"), SecretKey: text("secret")})
 		r := request(t, `{"a":1}`)
 		if err := sign(r); err != nil {
-			t.Fatal(err)
+			t.Fatalf("sign: %v", err)
 		}
 		got := r.Header.Get("Authorization")
 		const want = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20000101/us-east-1/bedrock/aws4_request, SignedHeaders=content-type;host;x-amz-date, Signature="

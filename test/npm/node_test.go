@@ -157,7 +157,7 @@ func sdks(t *testing.T) *node {
 	case err == nil:
 		return n
 	case os.Getenv(required) != "":
-		t.Fatal(err)
+		t.Fatalf("node: %v", err)
 	}
 	t.Skip(err)
 	return nil

@@ -64,7 +64,7 @@ func program(t *testing.T) string {
 	t.Helper()
 	binary, err := build()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("build: %v", err)
 	}
 	return binary
 }

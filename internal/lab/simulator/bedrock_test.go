@@ -27,12 +27,12 @@ func askBedrock(t *testing.T, s simulator.Script, verb, body string) (*http.Resp
 	t.Cleanup(func() { _ = p.Close() })
 	resp, err := p.Client().Post("http://provider.test"+bedrockModel+verb, "application/json", strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("ask: %v", err)
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the answer: %v", err)
 	}
 	return resp, answer
 }
@@ -44,17 +44,17 @@ func awsNames(t *testing.T, stream []byte) string {
 	for r := bytes.NewReader(stream); r.Len() > 0; {
 		m, err := eventstream.NewDecoder().Decode(r, nil)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("decode a message: %v", err)
 		}
 		var chunk struct{ Bytes []byte }
 		if err := json.Unmarshal(m.Payload, &chunk); err != nil {
-			t.Fatal(err)
+			t.Fatalf("read its payload: %v", err)
 		}
 		name := fmt.Sprint(m.Headers.Get(":event-type"), m.Headers.Get(":exception-type"))
 		if chunk.Bytes != nil {
 			var event struct{ Type string }
 			if err := json.Unmarshal(chunk.Bytes, &event); err != nil {
-				t.Fatal(err)
+				t.Fatalf("read its event: %v", err)
 			}
 			name = "(" + event.Type + ")"
 		}

@@ -58,7 +58,7 @@ func TestConfig_BedrockSigns(t *testing.T) {
 		}
 		r, err := http.NewRequestWithContext(t.Context(), "POST", "https://bedrock.test/model/m/converse", strings.NewReader("{}"))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("new request: %v", err)
 		}
 		if err := sign(r); err != nil {
 			t.Errorf("%s: %v", tt.text, err)
