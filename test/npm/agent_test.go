@@ -135,7 +135,7 @@ func (a agent) ask(t *testing.T, url string, limit time.Duration) said {
 		return said{colours.ReplaceAllString(out.String(), ""), colours.ReplaceAllString(errs.String(), ""), err}
 	}
 	if a.before != "" {
-		run(time.Minute, strings.Fields(fill.Replace(a.before))...)
+		run(limit, strings.Fields(fill.Replace(a.before))...)
 	}
 	return run(limit, append(strings.Fields(a.args), "Say hi")...)
 }

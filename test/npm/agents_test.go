@@ -123,8 +123,8 @@ func TestAgents_AnsweredAfterFortyMinutesOfOverload(t *testing.T) {
 	needsRealTime(t)
 	forAgents(t, func(t *testing.T, a agent) {
 		s := newScene(t, outage(40*time.Minute, nil), "{preset: patient}")
-		asking := s.ask(a, time.Hour)
-		var began time.Duration // of the wait, on the clock of the gateway's account
+		asking := s.ask(a, 80*time.Minute) // the next try after half an hour's wait is due after 61 min 45 s
+		var began time.Duration            // of the wait, on the clock of the gateway's account
 		for started, every := time.Now(), time.NewTicker(time.Second); ; {
 			select {
 			case got := <-asking:
