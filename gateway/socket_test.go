@@ -63,6 +63,9 @@ func TestGateway_SocketRidesOutTwoHours(t *testing.T) {
 		if silence > 75*time.Second {
 			t.Errorf("%v without a frame, want at most 75 s", silence)
 		}
+		synctest.Wait()
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		if n := len(w.events); n == 0 || w.all[0].Call.Session != "s1" {
 			t.Errorf("%d events, the first %+v; want those of any request", n, w.all[0])
 		}
