@@ -68,8 +68,8 @@ type Agent struct {
 	// and the model reads its text. nil: no tool that writes is run.
 	Approve func(ctx context.Context, call llm.ToolCall) error
 
-	// Steering returns the user's messages that have arrived to steer the turn. It
-	// is called before a model is asked. nil: none.
+	// Steering returns the user's messages that have arrived to steer the turn. It is called before each try,
+	// so that the one after a wait answers what was said in it. nil: none.
 	Steering func() []turn.UserMessage
 
 	OnActivity func(Activity) // reports progress, for a watchdog; nil: none
@@ -166,7 +166,7 @@ func (r *run) drive() error {
 		case turn.Seal:
 			err = r.seal(need.Status)
 		case turn.Ask:
-			err = r.unlessStopped(r.ask)
+			err = r.unlessStopped(r.step)
 		case turn.Use:
 			err = r.unlessStopped(func() error { return r.useTools(need.Calls) })
 		}
@@ -176,19 +176,16 @@ func (r *run) drive() error {
 	}
 }
 
-// ask adds the user's steering messages and has a model answer.
-func (r *run) ask() error {
-	if r.Steering != nil {
-		var messages []turn.Event
-		for _, m := range r.Steering() {
-			messages = append(messages, m)
-		}
-		if err := r.keep(messages...); err != nil {
-			return err
-		}
+// takeSteering adds the user's steering messages to the turn.
+func (r *run) takeSteering() error {
+	if r.Steering == nil {
+		return nil
 	}
-	question, _ := r.state.Next().(turn.Ask) // messages do not change the need
-	return r.step(question.Messages)
+	var messages []turn.Event
+	for _, m := range r.Steering() {
+		messages = append(messages, m)
+	}
+	return r.keep(messages...)
 }
 
 // unlessStopped calls do unless the turn has been stopped.

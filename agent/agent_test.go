@@ -449,6 +449,64 @@ func TestAgent_SteeringReachesTheNextStep(t *testing.T) {
 	}
 }
 
+func TestAgent_SteeringInAWaitReachesTheNextTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		said := false
+		model := llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("ok"))
+		w := agent.Agent{Model: model, Retry: patient(), Steering: func() []turn.UserMessage {
+			if said || time.Since(began) < 10*time.Second {
+				return nil
+			}
+			said = true
+			return []turn.UserMessage{{Text: "shorter", ID: "2"}}
+		}}
+		play(t.Context(), w, turn.State{}, turn.Begin("", "go")...).expect(t, `
+			turn-start
+			user: go
+			retry 0 in 5s: HTTP 529: busy
+			retry 1 in 10s: HTTP 529: busy
+			user: shorter
+			recovered after 2, 15s
+			… ok
+			acme/large: ok [Text] stop
+			usage 10 1
+			sealed done: 2 retries, 15000ms, 10 in, 1 out`)
+		if m := model.Requests()[2].Messages; len(m) != 2 || m[1].Text() != "shorter" {
+			t.Errorf("the third try has the messages %v, want what was said in the wait", m)
+		}
+	})
+}
+
+func TestAgent_SteeringThatIsNotStoredEndsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("no space left")
+		model := llmtest.New(large, llmtest.Fails(busy), llmtest.Says("ok"))
+		w := agent.Agent{Model: model, Retry: patient(), Steering: func() []turn.UserMessage {
+			if len(model.Requests()) == 0 {
+				return nil
+			}
+			return []turn.UserMessage{{Text: "shorter", ID: "2"}}
+		}}
+		w.Persist = func(_ context.Context, events ...turn.Event) error {
+			if m, ok := events[0].(turn.UserMessage); ok && m.ID == "2" {
+				return broken
+			}
+			return nil
+		}
+		var last error
+		for e, err := range w.Run(t.Context(), turn.State{}, turn.Begin("", "go")...) {
+			if _, ended := e.(turn.Sealed); ended {
+				t.Errorf("the turn is sealed, want it open")
+			}
+			last = err
+		}
+		if n := len(model.Requests()); !errors.Is(last, broken) || n != 1 {
+			t.Errorf("ended in %v after %d requests, want %v after 1", last, n, broken)
+		}
+	})
+}
+
 func TestAgent_MetricsIncludeEarlierParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := agent.Agent{

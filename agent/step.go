@@ -18,8 +18,8 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// step has a model answer the messages.
-func (r *run) step(messages []llm.Message) error {
+// step has a model answer.
+func (r *run) step() error {
 	a := r.attempt(r.current())
 	if r.state.Steps() >= r.maxSteps() {
 		tooMany := &fault.Error{
@@ -30,7 +30,7 @@ func (r *run) step(messages []llm.Message) error {
 		return r.keep(a.errorEvent(tooMany))
 	}
 	r.reportActivity(Step)
-	a.stream(r.request(messages))
+	a.stream()
 	switch f := a.fault; {
 	case a.err != nil:
 		return a.stopOrFail()
@@ -63,8 +63,9 @@ func (a *attempt) errorEvent(f *fault.Error) turn.Error {
 }
 
 // request returns what a model is asked.
-func (r *run) request(messages []llm.Message) llm.Request {
-	q := llm.Request{System: r.System, Messages: messages, MaxTokens: r.MaxTokens, Effort: r.Effort, NoStream: r.NoStream}
+func (r *run) request() llm.Request {
+	question, _ := r.state.Next().(turn.Ask) // messages that steer do not change the need
+	q := llm.Request{System: r.System, Messages: question.Messages, MaxTokens: r.MaxTokens, Effort: r.Effort, NoStream: r.NoStream}
 	for _, t := range r.Tools {
 		q.Tools = append(q.Tools, t.Tool)
 	}
@@ -108,8 +109,13 @@ type attempt struct {
 func (r *run) attempt(m llm.Model) *attempt { return &attempt{run: r, model: m} }
 
 // stream asks the model and yields its deltas.
-func (a *attempt) stream(q llm.Request) {
-	open := func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] { return a.model.Stream(ctx, q) }
+func (a *attempt) stream() {
+	open := func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] {
+		if a.err = a.takeSteering(); a.err != nil {
+			return noTry(a.err)
+		}
+		return a.model.Stream(ctx, a.request())
+	}
 	retrier, leave := a.retrier()
 	defer leave()
 	for part, err := range retry.Stream(a.ctx, retrier, llm.IsContent, open) {
@@ -122,6 +128,13 @@ func (a *attempt) stream(q llm.Request) {
 			a.err = errLeft
 			return
 		}
+	}
+}
+
+// noTry stands for a try that is not made, since an error ends Run. It says nothing about the provider.
+func noTry(err error) iter.Seq2[llm.Part, error] {
+	return func(yield func(llm.Part, error) bool) {
+		yield(nil, &fault.Error{Kind: fault.Canceled, Message: "the turn cannot go on", Err: err, Rule: "agent/steering"})
 	}
 }
 
@@ -151,6 +164,7 @@ func (a *attempt) noteEnd(err error) {
 	left, leaves := errors.AsType[*route.Left](err)
 	end, ended := errors.AsType[*retry.Error](err)
 	switch {
+	case a.err != nil: // it ended the run
 	case leaves:
 		a.fault = left.Fault
 	case ended && end.Last != nil && a.ctx.Err() == nil:

@@ -128,7 +128,7 @@ func (f *reader) take(record store.Record) error {
 		}
 	case record.Type == parked:
 		f.wait = record
-	case record.Type == running, public(record.Type) && !aside(record.Type):
+	case record.Type == running, public(record.Type) && !aside(record.Type) && record.Type != turn.Type(turn.UserMessage{}):
 		f.wait = store.Record{} // its try has been made
 	}
 	if !aside(record.Type) {

@@ -78,8 +78,53 @@ func live(config string) error {
 	fmt.Println("ready")
 	go tellWhenSettled(ctx, e)
 	p := &randomAgent{engine: e, sound: c.Sound}
-	err = conversation.New(conversation.Config{Store: e, Agent: p.world, Workers: 32, ParkAfter: 40 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}).Run(ctx)
+	with := conversation.Config{Store: e, Agent: p.world, Workers: 32, ParkAfter: 40 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
+	if c.Deaf {
+		with.Agent, with.ParkAfter = deafAgent, time.Hour
+	}
+	runner := conversation.New(with)
+	if c.Steer != "" {
+		go steerInItsWait(ctx, runner, c.Steer)
+	}
+	err = runner.Run(ctx)
 	return errors.Join(err, e.Close(context.Background()))
+}
+
+// steerInItsWait steers a turn when it waits, and says so.
+func steerInItsWait(ctx context.Context, runner *conversation.Runner, id string) {
+	for v, err := runner.Get(ctx, id); err != nil || v.Wait == nil; v, err = runner.Get(ctx, id) {
+		if pause(ctx, 10*time.Millisecond) != nil {
+			return
+		}
+	}
+	if said, err := runner.Submit(ctx, id, "", "be brief"); err == nil && runner.Steer(ctx, id, said) == nil {
+		fmt.Println("steered")
+	}
+}
+
+// deafAgent has a model that is down until it is told to be brief, and waits three seconds for it.
+func deafAgent(context.Context, conversation.Settings) (agent.Agent, error) {
+	w := agent.Agent{Model: deaf{}}
+	w.Retry.Policy = policy.Policy{Retries: policy.Unlimited, Backoff: policy.Backoff{Steps: []time.Duration{3 * time.Second}}}
+	return w, nil
+}
+
+// deaf is the model of deafAgent.
+type deaf struct{}
+
+func (deaf) Name() llm.Name { return large }
+
+func (deaf) Stream(ctx context.Context, q llm.Request) iter.Seq2[llm.Part, error] {
+	heard := 0
+	for _, m := range q.Messages {
+		if m.Text() == "be brief" {
+			heard++
+		}
+	}
+	if heard == 0 {
+		return llmtest.Fails(busy)(ctx, q)
+	}
+	return llmtest.Says(fmt.Sprint("heard ", heard))(ctx, q)
 }
 
 // tellWhenSettled says when there is nothing left to do.
@@ -163,6 +208,8 @@ type process struct {
 type storeConfig struct {
 	Dir                   string
 	Sound                 bool     // the turns of the process end well, if it lives
+	Deaf                  bool     // its agent is deafAgent
+	Steer                 string   // the conversation whose turn it steers in its wait; "": none
 	Node, Listen, Clients string   // of a node of a cluster; "": the process is alone
 	Peers                 []string // the other nodes, too
 }
@@ -279,6 +326,38 @@ func TestRunner_SurvivesKilledProcesses(t *testing.T) {
 	p.expect(t, "settled")
 	p.end(t)
 	wantEverything(t, review(t, opened(t, store.config()), accepted))
+}
+
+// A process that is killed in the wait of a turn that was steered has not lost what was said: the next one hears
+// it, once, and it has no turn of its own.
+func TestSteer_SurvivesAKilledProcess(t *testing.T) {
+	if testing.Short() || raced() {
+		t.Skip("it kills a process, without the race detector")
+	}
+	store := storeConfig{Dir: t.TempDir(), Deaf: true}
+	e := opened(t, store.config())
+	accepted := accept(t, e, 1, 1)
+	shut(t, e)
+	steering := store
+	steering.Steer = "talk-0"
+	p := launch(t, steering)
+	p.expect(t, "ready")
+	p.expect(t, "steered")
+	p.kill()
+	p = launch(t, store)
+	p.expect(t, "ready")
+	p.expect(t, "settled")
+	p.end(t)
+	e = opened(t, store.config())
+	count := review(t, e, accepted)
+	if count["turn-sealed"] != 1 || count["user-message"] != 2 {
+		t.Errorf("%d turns and %d messages, want 1 and 2", count["turn-sealed"], count["user-message"])
+	}
+	for r, err := range e.Read(t.Context(), "talk-0", 0) {
+		if err == nil && r.Type == "assistant-message" && !strings.Contains(string(r.Body), "heard 1") {
+			t.Errorf("the model answers %s, want that it has heard it once", r.Body)
+		}
+	}
 }
 
 // A process that is killed half a second to two after each start has turns that need longer than that. That

@@ -183,7 +183,9 @@ func (l *log) spent(at time.Time) turn.Metrics {
 
 // event applies an event of a turn.
 func (l *log) event(r store.Record, e turn.Event) {
-	l.waited(r.Time)
+	if _, steers := e.(turn.UserMessage); !steers { // an early probe takes it up, and the wait goes on
+		l.waited(r.Time)
+	}
 	l.now.proven = l.now.proven || proves(e)
 	switch e := e.(type) {
 	case turn.Start:

@@ -354,6 +354,45 @@ func TestSteer_TurnInProgress(t *testing.T) {
 	})
 }
 
+// What is said in a wait is heard by the try that follows it, whether a worker holds the wait or not, and also
+// by one that takes the turn up after its worker has died. It has no turn of its own.
+func TestSteer_InAWaitIsHeardByTheNextTry(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fails int
+		said  time.Duration
+		dies  bool
+	}{
+		"in a short wait":                    {1, 2 * time.Second, false},
+		"in a long wait":                     {5, 3 * time.Minute, false},
+		"before its worker ends":             {1, 2 * time.Second, true},
+		"before the runner of a parked ends": {5, 3 * time.Minute, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newFixture(t, append(slices.Repeat([]llmtest.Answer{llmtest.Fails(busy)}, tt.fails), llmtest.Says("ok"))...)
+			runner, end := h.runner()
+			c := h.create(runner)
+			h.say(runner, c, "go")
+			time.Sleep(tt.said)
+			if err := runner.Steer(t.Context(), c, h.say(runner, c, "be brief")); err != nil {
+				t.Fatalf("%s: steer: %v", name, err)
+			}
+			if tt.dies {
+				end()
+				h.runner()
+			}
+			time.Sleep(time.Hour)
+			all := kinds(t, h.engine, c)
+			if sealed, said := count(all, "turn-sealed"), count(all, "user-message"); sealed != 1 || said != 2 {
+				t.Errorf("%s: %d turns and %d messages, want 1 and 2: %q", name, sealed, said, all)
+			}
+			asked := h.model.(*llmtest.Model).Requests()
+			if m := asked[len(asked)-1].Messages; len(asked) != tt.fails+1 || m[len(m)-1].Text() != "be brief" {
+				t.Errorf("%s: request %d of %d has %v, want what was said in the wait", name, len(asked), tt.fails+1, m)
+			}
+		})
+	}
+}
+
 func TestStop_TurnInAnyState(t *testing.T) {
 	tests := map[string]struct {
 		answers []llmtest.Answer

@@ -94,5 +94,8 @@ func (m *model) onEnter() tea.Cmd {
 		return m.runCommand(c)
 	}
 	m.clearComposer()
+	if text == m.turn.returned.text && len(m.queue)+len(m.outbox) == 0 {
+		return m.askAgain(text)
+	}
 	return m.send(text)
 }

@@ -106,9 +106,13 @@ func (m *model) onTurnEvent(id string, e turn.Event) tea.Cmd {
 func (m *model) onTurnStart(id string) {
 	m.dequeue(id)
 	m.finishAnswer()
+	again := m.turn.returned
 	m.turn = turnState{id: id, started: time.Now()}
 	m.wait = nil
 	m.foldFailure(false)
+	if again.id == id && id != "" {
+		m.onUserMessage(turn.UserMessage{Text: again.text}) // this turn has none: it is in the conversation already
+	}
 }
 
 // onProgress handles a turn's first sign of life, which may come before its start is known, and ends a wait.
@@ -244,6 +248,9 @@ func (m *model) onSealed(e turn.Sealed) tea.Cmd {
 		m.emit(display.Canceled)
 		if !was.cancelingSince.IsZero() {
 			m.restoreDraft(was.prompt, "your draft stays; ↑ recalls the canceled prompt")
+			if was.blocks == 0 {
+				m.turn.returned.text = was.prompt
+			}
 		}
 		return nil
 	case turn.Failed:

@@ -147,6 +147,41 @@ func TestCtrlC_CancelsAtOnceAndRestoresThePrompt(t *testing.T) {
 	})
 }
 
+// What the model reads after a cancel has the prompt once: it is asked again, not said again. One that was
+// changed is another prompt.
+func TestEnter_OnTheCanceledPromptAsksOnce(t *testing.T) {
+	for _, tt := range []struct {
+		change string
+		want   []string
+	}{
+		{"", []string{"hi"}},
+		{"!", []string{"hi", "hi!"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newService(t, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("I am here"))
+			s := start(t, config(h), 80, 24)
+			s.types("hi")
+			s.keys("ctrl+c")
+			s.wait(0)
+			s.types(tt.change)
+			s.keys("ctrl+c") // this turn waits, too: its prompt comes back as the first one did
+			s.wait(0)
+			s.sees("Canceled.", "> hi"+tt.change+"\n")
+			s.keys("enter")
+			s.wait(time.Minute)
+			s.sees("> hi" + tt.change + "\n\nI am here\n")
+			var got []string
+			asked := h.model.Requests()
+			for _, m := range asked[len(asked)-1].Messages {
+				got = append(got, m.Text())
+			}
+			if len(asked) != 3 || !slices.Equal(got, tt.want) {
+				t.Errorf("request %d has the messages %q, want request 3 with %q", len(asked), got, tt.want)
+			}
+		})
+	}
+}
+
 func TestEsc_TwiceCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, config(newService(t, llmtest.Hangs())), 80, 24)

@@ -19,6 +19,27 @@ func (m *model) send(text string) tea.Cmd {
 	return m.sendNext()
 }
 
+// askAgain has the model answer the prompt that came back from a canceled turn. The conversation has it already:
+// sent again, the model would read it twice.
+func (m *model) askAgain(text string) tea.Cmd {
+	m.prompts.remember(text)
+	m.turn.returned.id = conversation.NewID()
+	ctx, conv, id := m.ctx, m.conv, m.turn.returned.id
+	return async(func() outcome {
+		err := conv.Do(ctx, Retry{id})
+		return func(m *model) tea.Cmd {
+			switch {
+			case errors.Is(err, conversation.ErrAnswered) && m.conv == conv: // from another terminal
+				return m.send(text)
+			case err != nil:
+				m.printError("Not sent: " + err.Error())
+				m.restoreDraft(text, "↑ recalls the prompt that was not sent")
+			}
+			return nil
+		}
+	})
+}
+
 // sendNext sends the next prompt that is not accepted yet.
 func (m *model) sendNext() tea.Cmd {
 	switch {
