@@ -26,7 +26,7 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) {
 		b.success(c, now)
 	default:
 		bare := *f
-		bare.Err = nil // it may hold something open, or much
+		bare.Err, bare.Body = nil, "" // they may hold something open, or much
 		c.last = &bare
 		b.failure(c, &bare, now)
 	}

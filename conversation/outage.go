@@ -151,7 +151,7 @@ type discreetPermit struct{ retry.Permit }
 func (p discreetPermit) Report(f *fault.Error) {
 	if f != nil {
 		silent := *f
-		silent.Message = ""
+		silent.Message, silent.Body = "", ""
 		f = &silent
 	}
 	p.Permit.Report(f)

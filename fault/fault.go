@@ -18,6 +18,7 @@ type Error struct {
 	Status  int    // HTTP status; 0: no response. 200 for an error inside a stream
 	Code    string // the provider's own code, such as "overloaded_error", or a silence's; "": none
 	Message string // the provider's message, bounded and without credentials
+	Body    string // the response or event that has the message, as it came, bounded and without credentials; "": the message is all
 
 	Wait    time.Duration // how long the provider asks to wait; 0: not stated
 	ResetAt time.Time     // when a spent quota is available again; zero: not stated
@@ -51,6 +52,11 @@ func (e *Error) Error() string {
 	if text == "" {
 		text = e.Label()
 	}
+	return e.withStatus(text)
+}
+
+// withStatus returns a text of the fault behind its status.
+func (e *Error) withStatus(text string) string {
 	if e.Status == 0 || e.Kind == Truncated { // the status came before the answer broke off
 		return text
 	}
@@ -74,8 +80,19 @@ const redactedLimit = 2 << 10
 
 // Redacted returns Error as it may be shown: bounded, valid UTF-8, and without anything that looks like a
 // credential.
-func (e *Error) Redacted() string {
-	text := e.Error()
+func (e *Error) Redacted() string { return redact(e.Error()) }
+
+// Verbatim returns what the provider sent, behind the status: "HTTP 529: {"type":"error",…}". It may be shown as
+// Redacted may, which it is where there is no more than the message.
+func (e *Error) Verbatim() string {
+	if e.Body == "" {
+		return e.Redacted()
+	}
+	return redact(e.withStatus(e.Body))
+}
+
+// redact returns a text as it may be shown.
+func redact(text string) string {
 	text = Scrub(text[:min(len(text), 2*redactedLimit)]) // a cut would hide a key's prefix from Scrub
 	return strings.ToValidUTF8(text[:min(len(text), redactedLimit)], "")
 }

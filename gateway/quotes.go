@@ -20,6 +20,7 @@ type quotePermit struct {
 // Report implements retry.Permit.
 func (p *quotePermit) Report(f *fault.Error) {
 	if f != nil && !errors.Is(f, errLocal) {
+		f.Body = "" // to look for quotes in it, each request would have to be read
 		f.Message, f.Code = p.call.withoutQuotes(f.Message), p.call.withoutQuotes(f.Code)
 	}
 	p.Permit.Report(f)
@@ -57,10 +58,10 @@ func withoutKey(text, key string) string {
 // withoutWords returns a provider's fault without its message if that may quote the request, whose body is not
 // kept behind the first content. Its kind and code say what happened.
 func withoutWords(f *fault.Error) *fault.Error {
-	if !redact.MayQuote(f.Message) {
-		return f
-	}
 	silent := *f
-	silent.Message = ""
+	silent.Body = ""
+	if redact.MayQuote(f.Message) {
+		silent.Message = ""
+	}
 	return &silent
 }

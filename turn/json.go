@@ -137,6 +137,7 @@ type retryForm struct {
 	Attempt    int       `json:"attempt"`
 	Delay      millis    `json:"delayMs"`
 	Message    string    `json:"message"`
+	Summary    string    `json:"summary,omitzero"`
 	Code       string    `json:"code,omitzero"`
 	Kind       string    `json:"kind"`
 	RequestID  string    `json:"requestId,omitzero"`
@@ -148,8 +149,11 @@ type retryForm struct {
 func (e Retry) form() any {
 	f := retryForm{
 		Name: e.Name, Upstream: e.Upstream, Attempt: max(0, e.Run.Tries-1), Delay: toMillis(e.Verdict.Wait),
-		Message: e.Fault.Redacted(), Code: e.Fault.ShortCode(), Kind: e.Fault.Kind.String(), RequestID: e.Fault.RequestID,
+		Message: e.Fault.Verbatim(), Code: e.Fault.ShortCode(), Kind: e.Fault.Kind.String(), RequestID: e.Fault.RequestID,
 		MaxRetries: e.Limit, Reason: "schedule",
+	}
+	if summary := e.Fault.Redacted(); summary != f.Message {
+		f.Summary = summary
 	}
 	if e.Limit == policy.Unlimited {
 		f.MaxRetries = 0
@@ -169,9 +173,19 @@ func (f retryForm) event() Event {
 		limit = policy.Unlimited
 	}
 	return Retry{f.Name, f.Upstream, policy.Wait{
-		Run: policy.Run{Tries: f.Attempt + 1}, Fault: readFault(f.Kind, f.Code, f.Message, f.RequestID),
+		Run: policy.Run{Tries: f.Attempt + 1}, Fault: f.fault(),
 		Verdict: policy.Verdict{Wait: f.Delay.duration(), Hinted: f.Reason == "hint"}, Limit: limit, Deadline: f.Deadline,
 	}}
+}
+
+// fault returns as much of the fault as JSON has of it.
+func (f retryForm) fault() *fault.Error {
+	if f.Summary == "" {
+		return readFault(f.Kind, f.Code, f.Message, f.RequestID)
+	}
+	e := readFault(f.Kind, f.Code, f.Summary, f.RequestID)
+	e.Body = withoutStatus(f.Message, f.Code)
+	return e
 }
 
 type waitingForm struct {
@@ -209,7 +223,10 @@ func readFault(kind, code, message, requestID string) *fault.Error {
 	f := &fault.Error{Kind: fault.KindOf(kind), Code: code, Message: message, RequestID: requestID}
 	if status, err := strconv.Atoi(code); err == nil {
 		f.Status, f.Code = status, ""
-		f.Message = strings.TrimPrefix(message, "HTTP "+code+": ")
+		f.Message = withoutStatus(message, code)
 	}
 	return f
 }
+
+// withoutStatus returns what a text has behind the status that is its code.
+func withoutStatus(text, code string) string { return strings.TrimPrefix(text, "HTTP "+code+": ") }

@@ -52,6 +52,12 @@ func examples() map[string]turn.Event {
 			Name: who, Upstream: "work",
 			Wait: policy.Wait{Run: policy.Run{Tries: 3}, Fault: busy, Verdict: policy.Verdict{Wait: 5 * time.Second, Hinted: true}, Limit: 10, Deadline: noon},
 		},
+		`{"provider":"anthropic","model":"claude","attempt":0,"delayMs":5000,"message":"HTTP 429: {\"message\":\"Slow down\"}","summary":"HTTP 429: Slow down","code":"429","kind":"rate-limited","reason":"schedule"}`: turn.Retry{
+			Name: who,
+			Wait: policy.Wait{Run: policy.Run{Tries: 1}, Limit: policy.Unlimited, Verdict: policy.Verdict{Wait: 5 * time.Second}, Fault: &fault.Error{
+				Kind: fault.RateLimited, Status: 429, Message: "Slow down", Body: `{"message":"Slow down"}`,
+			}},
+		},
 		`{"provider":"anthropic","model":"claude","upstream":"work","attempt":2,"remainingMs":1500}`: turn.Waiting{Name: who, Upstream: "work", Retry: 3, Remaining: 1500 * time.Millisecond},
 		`{"provider":"anthropic","model":"claude","upstream":"work","retries":3,"waitedMs":22000}`:   turn.Recovered{Name: who, Upstream: "work", Retries: 3, Waited: 22 * time.Second},
 	}

@@ -122,7 +122,7 @@ func (c Classifier) Classify(e Evidence) *fault.Error {
 	r, own := c.decide(e)
 	f := &fault.Error{
 		Kind: r.Kind, Guessed: r.Guessed, Rule: r.Rule, Reason: r.Reason, Err: e.Err,
-		Status: e.faultStatus(), Code: e.code(), Message: e.message(), RequestID: e.requestID(),
+		Status: e.faultStatus(), Code: e.code(), Message: e.message(), Body: e.body(), RequestID: e.requestID(),
 		Wait: e.hint.wait, ResetAt: e.hint.at,
 		Final: r.Final || e.Header.Get("X-Should-Retry") == "false" && r.Wait == 0,
 	}

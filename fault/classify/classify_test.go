@@ -314,6 +314,31 @@ var pieces = []string{
 	"://", "://a:", "@", "://a:b@", "exceed ", "no ", "close ", "retry in 1 ", "again 1 s ", "prompt 1000 ", "1,", "token > ", "code: 429 ", "status 500 ", "HTTP/1.1 5", "key:", "b",
 }
 
+func TestError_VerbatimIsWhatTheProviderSent(t *testing.T) {
+	slow := `{"error":{"type":"rate_limit_error","message":"Slow down"}}`
+	for _, tt := range []struct {
+		name string
+		f    *fault.Error
+		want string
+	}{
+		{"JSON", classify.FromResponse(429, nil, []byte(slow), start), "HTTP 429: " + slow},
+		{"an event", classify.FromEvent([]byte("event: error\ndata: "+slow), start), "error in a 200: " + slow},
+		{"a text", classify.FromResponse(503, nil, []byte("busy\n"), start), "HTTP 503: busy"},
+		{"a page", classify.FromResponse(502, nil, []byte("<html><body>Bad gateway</body></html>"), start), "HTTP 502: Bad gateway"},
+		{"nothing", classify.FromResponse(502, nil, nil, start), "HTTP 502: server error"},
+		{"a key", classify.FromResponse(401, nil, []byte(`{"error":"no","key":"sk-proj-0123456789abcdefghij"}`), start), `HTTP 401: {"error":"no","key":"***"}`},
+		{"an error", classify.Of(errors.New("connection reset by peer"), start), "connection reset by peer"},
+	} {
+		if got := tt.f.Verbatim(); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	long := classify.FromResponse(500, nil, []byte(`{"error":{"message":"no"},"trace":"`+strings.Repeat("word ", 2000)+`"}`), start)
+	if n := len(long.Verbatim()); n < 2000 || n > 2<<10 {
+		t.Errorf("a long body has %d bytes, want at most 2 KiB", n)
+	}
+}
+
 func TestFromResponse_HugeBodyHasBoundedMessage(t *testing.T) {
 	for _, piece := range pieces {
 		f := classify.FromResponse(500, nil, []byte(strings.Repeat(piece, 1<<20/len(piece))), start)

@@ -175,6 +175,19 @@ func (e Evidence) message() string {
 	return clean(string(e.Body[:min(len(e.Body), 2*messageLimit)]), messageLimit)
 }
 
+// body returns what the provider sent, unless that is the message alone, or a web page, which no provider sends.
+func (e Evidence) body() string {
+	if len(e.Body) == 0 || e.page {
+		return ""
+	}
+	_, data := eventParts(e.Body[:min(len(e.Body), 2*messageLimit)])
+	body := clean(data, messageLimit)
+	if body == e.message() {
+		return ""
+	}
+	return body
+}
+
 // requestID returns the provider's id of the request: from the headers, or the body.
 func (e Evidence) requestID() string {
 	for _, name := range [...]string{"Request-Id", "X-Request-Id", "X-Amzn-Requestid"} {

@@ -156,7 +156,7 @@ func withoutWords(f *fault.Error) *fault.Error {
 		return nil
 	}
 	silent := *f
-	silent.Message, silent.Err = "", nil
+	silent.Message, silent.Body, silent.Err = "", "", nil
 	return &silent
 }
 

@@ -251,7 +251,8 @@ type providerRetry struct {
 	Upstream   string    `json:"upstream,omitzero"`   // the configured name of the upstream
 	Attempt    int       `json:"attempt"`             // the number of the retry, from 0
 	DelayMs    int64     `json:"delayMs"`             // the wait before it
-	Message    string    `json:"message"`             // the provider's words, such as "HTTP 429: …"; shown, never part of a prompt
+	Message    string    `json:"message"`             // what the provider sent, such as "HTTP 429: {…}"; shown, never part of a prompt
+	Summary    string    `json:"summary,omitzero"`    // the sentence in it, such as "HTTP 429: Slow down"; left out: the message is it
 	Code       string    `json:"code,omitzero"`       // the status, such as "429", or the provider's word where there was none
 	Kind       string    `json:"kind"`                // the fault's, such as "rate-limited"
 	RequestID  string    `json:"requestId,omitzero"`  // the provider's, for its support

@@ -127,7 +127,7 @@ function waitOf(e: ConversationEvent, now: number): Received<Wait> {
   const remainingMs = e.delayMs ?? 0
   const due = new Date(Date.parse(e.ts) + remainingMs).toISOString()
   return {
-    kind: e.kind ?? 'unknown', code: e.code, message: e.message ?? '', retries: e.attempt ?? 0, maxRetries: e.maxRetries,
+    kind: e.kind ?? 'unknown', code: e.code, message: e.summary ?? e.message ?? '', retries: e.attempt ?? 0, maxRetries: e.maxRetries,
     deadline: e.deadline, due, remainingMs, received: now,
   }
 }
