@@ -24,6 +24,7 @@ type Outage struct {
 	Level      string // "host", "model" or "credential": what fails
 	Scope      Scope  // the model and the credential, where it is theirs
 	Since      time.Time
+	Latest     time.Time    // when a try has told something about it last
 	Fault      *fault.Error // the latest, without its cause; nil in slow start
 	Probes     int          // that have failed
 	Waiting    int          // calls that wait for its end
@@ -32,6 +33,9 @@ type Outage struct {
 	Until      time.Time    // the end of the cooldown that the upstream has asked for; zero: there is none
 	Recovering bool         // in slow start
 }
+
+// Whole reports whether it is of the whole upstream, and not of a model or a credential.
+func (o Outage) Whole() bool { return o.Level == levelNames[host] && o.Scope.Model == "" }
 
 // State returns the breaker's state. The faults must not be changed.
 func (b *Breaker) State() State {
@@ -74,7 +78,7 @@ func (b *Breaker) state() State {
 func (ci *circuit) state(now time.Time) Outage {
 	o := Outage{
 		Level: levelNames[ci.level], Scope: ci.Scope,
-		Since: ci.firstFault, Fault: ci.latest, Probes: ci.failedProbes,
+		Since: ci.firstFault, Latest: ci.changed, Fault: ci.latest, Probes: ci.failedProbes,
 		Waiting: ci.sleeping.n + ci.awaitingProbe.n + ci.starting.n,
 		Probing: ci.probing(now), Recovering: ci.slowStart.on,
 	}

@@ -95,7 +95,7 @@ var house = []row{
 		floor: 3, path: "internal/operation/config", uses: "fault fault/classify policy gateway internal/sigv4 internal/operation/access internal/operation/reload internal/terminal/printable",
 		parts: "github.com/goccy/go-yaml",
 	},
-	{floor: 3, path: "internal/operation/history", uses: "internal/atomicfile internal/latency fault gateway conversation transport turn"},
+	{floor: 3, path: "internal/operation/history", uses: "internal/atomicfile internal/latency breaker fault gateway conversation retry transport turn"},
 	{floor: 3, path: "internal/server/api", uses: "conversation fault policy store turn wire"},
 	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry turn wire internal/server/api"},
 	{floor: 3, path: "internal/operation/archive", uses: "internal/atomicfile store"},
@@ -133,7 +133,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/cgroup"},
 	{floor: 3, path: "internal/operation/watchdog"},
 	{
-		floor: 3, path: "internal/operation/telemetry", uses: "fault breaker gateway policy turn",
+		floor: 3, path: "internal/operation/telemetry", uses: "fault gateway internal/operation/history policy turn",
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
 	},
 	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy retry internal/clock internal/operation/config"},

@@ -45,7 +45,7 @@ func newGatewayServer(t *testing.T, script simulator.Script, c server.Config) *g
 	if err != nil {
 		t.Fatalf("new gateway: %v", err)
 	}
-	told.Show(g)
+	told.Show(g, nil)
 	c.Gateway = g
 	r.testServer = run(t, c)
 	return r

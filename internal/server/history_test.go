@@ -76,6 +76,49 @@ func TestUpstream_StatesReason(t *testing.T) {
 	}
 }
 
+// TestUpstream_IsDegradedByAModel is about calls to one model that failed while others passed.
+func TestUpstream_IsDegradedByAModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := []breaker.Outage{{Level: "model", Scope: breaker.Scope{Model: "claude"}, Fault: busy, Latest: time.Now()}}
+		g := &fake{upstreams: []gateway.Health{{Name: "work", Breaker: breaker.State{Outages: open}}}}
+		s, h := measured(g, 3, 0)
+		passes := func(model string) {
+			c := caller(2)
+			c.Model = model
+			h.Watch(gateway.Event{At: time.Now(), Call: c, Try: retry.Try{N: 1, Start: time.Now()}})
+		}
+		check := func(state, reason, failing string, outages int) {
+			t.Helper()
+			var got struct {
+				State, Reason string
+				Failing       []string
+				Outages       []any
+			}
+			if err := json.Unmarshal(ask(s, request("GET", "/-/upstreams/work", "")).Body.Bytes(), &got); err != nil {
+				t.Fatalf("unmarshal: %v", err)
+			}
+			if got.State != state || got.Reason != reason || strings.Join(got.Failing, " ") != failing || len(got.Outages) != outages {
+				t.Errorf("got %+v, want %s, %q, failing %q, %d outages", got, state, reason, failing, outages)
+			}
+		}
+		for range 6 {
+			passes("haiku")
+		}
+		check("degraded", "Server overloaded for claude; others are answered.", "claude", 1)
+		g.waits = []gateway.Wait{waiting(1, time.Minute)}
+		time.Sleep(time.Minute)
+		check("degraded", "Server overloaded for claude; others are answered. 1 request waiting.", "claude", 1)
+		page := ask(s, request("GET", "/-/incidents", "")).Body.String()
+		if !strings.Contains(page, `"models":["claude"],"partial":true,"open":true`) {
+			t.Errorf("incidents %s, want one of claude, beside which others were answered", page)
+		}
+		g.waits, g.upstreams[0].Breaker.Outages = nil, nil
+		time.Sleep(time.Minute)
+		passes("claude")
+		check("operational", "It answers: 7 answers in the last hour.", "", 0)
+	})
+}
+
 func TestUpstream_ShowsMeasurements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := measured(&fake{upstreams: []gateway.Health{{Name: "work"}}}, 3, 2)

@@ -146,7 +146,7 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	tell.Show(g)
+	tell.Show(g, served.History)
 	base := "http://" + l.Addr().String()
 	if served.TLS != nil {
 		base = "https://" + l.Addr().String()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/retry"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
@@ -37,6 +38,28 @@ func ExampleHistory_Upstream() {
 		Try: retry.Try{N: 1, Start: now.Add(-time.Second), Took: time.Second},
 	})
 	m := h.Upstream("anthropic", now)
-	fmt.Println(m.Samples, m.Strip[history.Cells-1].OK, m.Failing)
-	// Output: 1 1 false
+	fmt.Println(m.Samples, m.Strip[history.Cells-1].OK)
+	// Output: 1 1
+}
+
+func ExampleHistory_Health() {
+	h := history.Open("", slog.Default())
+	now := time.Date(2026, time.November, 2, 15, 3, 0, 0, time.UTC)
+	tried := func(model string, f *fault.Error) {
+		h.Watch(gateway.Event{
+			At: now, Call: gateway.Call{ID: 1, Upstream: "anthropic", Model: model}, Try: retry.Try{N: 1, Start: now, Fault: f},
+		})
+	}
+	for range 3 {
+		tried("opus", &fault.Error{Kind: fault.Overloaded, Status: 529})
+	}
+	fmt.Println(h.Health("anthropic", breaker.State{}, now))
+	tried("haiku", nil)
+	fmt.Println(h.Health("anthropic", breaker.State{}, now))
+	tried("opus", nil)
+	fmt.Println(h.Health("anthropic", breaker.State{}, now))
+	// Output:
+	// {down [opus] []}
+	// {degraded [opus] []}
+	// {up [] []}
 }

@@ -97,12 +97,16 @@ func (h *History) read(text []byte) error {
 // that are omitted when empty.
 func (u *upstream) whole() bool {
 	switch {
-	case u == nil || len(u.Runs) > modelBound:
+	case u == nil || max(len(u.Runs), len(u.Answers)) > modelBound:
 		return false
 	case len(u.Strip.Quarters) != 0 && len(u.Strip.Quarters) != Cells, len(u.Saved.Shares) != 0 && len(u.Saved.Shares) != int(parts):
 		return false
-	case u.Runs == nil:
+	}
+	if u.Runs == nil {
 		u.Runs = map[string]*run{}
+	}
+	if u.Answers == nil {
+		u.Answers = map[string]time.Time{}
 	}
 	for _, r := range u.Runs {
 		if r == nil {

@@ -8,8 +8,10 @@
 package history
 
 import (
+	"errors"
 	"log/slog"
 	"maps"
+	"net"
 	"slices"
 	"strconv"
 	"sync"
@@ -18,6 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -54,12 +57,13 @@ type History struct {
 
 // upstream has the measurements of one upstream.
 type upstream struct {
-	Strip  strip           `json:"strip"`
-	Saved  saved           `json:"saved"`
-	Last   time.Time       `json:"last,omitzero"` // the last answer
-	Kind   string          `json:"kind,omitzero"` // of the last failure
-	Runs   map[string]*run `json:"runs,omitzero"` // of continuing failures, by model
-	latest *incident
+	Strip   strip                `json:"strip"`
+	Saved   saved                `json:"saved"`
+	Last    time.Time            `json:"last,omitzero"`    // the last answer
+	Answers map[string]time.Time `json:"answers,omitzero"` // the last of each model
+	Kind    string               `json:"kind,omitzero"`    // of the last failure
+	Runs    map[string]*run      `json:"runs,omitzero"`    // of continuing failures, by model
+	latest  *incident
 }
 
 // Learned returns what has been learned of an upstream of the gateway. The gateway may add to it.
@@ -95,8 +99,19 @@ type try struct {
 	upstream, model string
 	began, ended    time.Time
 	took            time.Duration // until the first content
+	unsent          bool          // no connection could be made
 	streams         bool          // took is the time of the first content, not of the whole answer
 	fault           *fault.Error
+}
+
+// newTry returns a try that has ended at a moment.
+func newTry(upstream, model string, at time.Time, t retry.Try, streams bool) try {
+	m := try{upstream: upstream, model: model, began: t.Start, ended: at, took: t.Took, streams: streams, fault: t.Fault}
+	if m.fault != nil {
+		dial, failed := errors.AsType[*net.OpError](m.fault)
+		m.unsent = failed && dial.Op == "dial"
+	}
+	return m
 }
 
 // Watch records an event of the gateway.
@@ -105,7 +120,7 @@ func (h *History) Watch(e gateway.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if e.Try.N > 0 && !e.Try.Shared {
-		h.tried(try{e.Call.Upstream, e.Call.Model, e.Try.Start, e.At, e.Try.Took, e.Call.Stream, e.Try.Fault})
+		h.tried(newTry(e.Call.Upstream, e.Call.Model, e.At, e.Try, e.Call.Stream))
 	}
 	switch event := e.Event.(type) {
 	case turn.Retry:
@@ -138,7 +153,9 @@ func (h *History) WatchTurns(e conversation.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if e.Try.N > 0 {
-		h.tried(try{name, e.Name.Model, e.Try.Start, e.At, e.Try.Took, true, withoutWords(e.Try.Fault)})
+		m := newTry(name, e.Name.Model, e.At, e.Try, true)
+		m.fault = withoutWords(m.fault)
+		h.tried(m)
 	}
 	switch event := e.Event.(type) {
 	case turn.Retry:
@@ -164,7 +181,7 @@ func withoutWords(f *fault.Error) *fault.Error {
 func (h *History) at(name string) *upstream {
 	u := h.upstreams[name]
 	if u == nil && len(h.upstreams) < upstreamBound {
-		u = &upstream{Runs: map[string]*run{}}
+		u = &upstream{Runs: map[string]*run{}, Answers: map[string]time.Time{}}
 		h.upstreams[name] = u
 	}
 	return u
@@ -280,20 +297,8 @@ func (h *History) Upstream(name string, now time.Time) Measured {
 	m := u.Strip.measure(now)
 	m.Saved = u.Saved.sum(now)
 	m.Saved.Since = min(now.Sub(h.born), week)
-	m.Failing = u.failing()
 	m.Last, m.Kind = u.Last, kindOf(u.Kind, 0)
 	return m
-}
-
-// failing reports whether the last tries of a model have failed. A single failure
-// counts only if no answer is known.
-func (u *upstream) failing() bool {
-	for _, r := range u.Runs {
-		if r.N > 1 || u.Last.IsZero() {
-			return true
-		}
-	}
-	return false
 }
 
 // Incidents returns the latest incidents, the newest first.

@@ -12,19 +12,19 @@ import (
 
 // What makes an incident: see docs/adr/0025-what-an-incident-is.md.
 const (
-	minFailures = 3                // consecutive failed tries of a model
-	mergeGap    = 5 * time.Minute  // incidents with a shorter gap are one
-	quietTime   = 45 * time.Minute // without a try the state is unknown
-	callerBound = 4096             // distinct callers of one incident
-	clientBound = 32               // client programs of one incident
-	messageSize = 300              // bytes of the provider's message
+	minFailures = 3               // consecutive failed tries of a model
+	mergeGap    = 5 * time.Minute // incidents with a shorter gap are one
+	callerBound = 4096            // distinct callers of one incident
+	clientBound = 32              // client programs of one incident
+	messageSize = 300             // bytes of the provider's message
 )
 
 // Incident is a time in which an upstream, or a model of it, failed several tries in a row.
 type Incident struct {
 	ID        string
 	Upstream  string
-	Models    []string
+	Models    []string  // that failed
+	Partial   bool      // other models were answered meanwhile, or another of these
 	Began     time.Time // the first failure
 	Ended     time.Time // the first answer, or the last failure if there was no try since; zero: open
 	Recovered bool      // ended with an answer
@@ -85,6 +85,7 @@ type incident struct {
 	Ended     time.Time       `json:"ended,omitzero"`
 	Recovered bool            `json:"recovered,omitzero"`
 	Models    map[string]bool `json:"models"` // true: still failing
+	Partial   bool            `json:"partial,omitzero"`
 	Tries     int             `json:"tries"`
 	Failures  int             `json:"failures"`
 	Calls     int             `json:"calls,omitzero"`
@@ -109,6 +110,7 @@ type run struct {
 	N       int            `json:"n"`
 	Kinds   map[string]int `json:"kinds,omitzero"` // before it joins an incident
 	Message string         `json:"message,omitzero"`
+	Unsent  bool           `json:"unsent,omitzero"` // at the last, no connection could be made
 	Joined  bool           `json:"joined,omitzero"` // it is part of the upstream's incident
 	As      string         `json:"as,omitzero"`     // its model in that incident
 
@@ -124,7 +126,7 @@ func (h *History) failed(u *upstream, m try) {
 		u.Runs[m.model] = r
 	}
 	r.N++
-	r.Last = m.ended
+	r.Last, r.Unsent = m.ended, m.unsent
 	kind := nameOf(m.fault)
 	u.Kind = kind
 	if r.in != nil {
@@ -171,6 +173,7 @@ func (h *History) join(u *upstream, m try, r *run) {
 		r.As = m.model
 	}
 	in.Ended, in.Recovered, in.Models[r.As], in.shown = time.Time{}, false, true, nil
+	in.Partial = in.Partial || u.answeredSince(r.Since)
 	in.Tries += r.N
 	in.Failures += r.N
 	for kind, n := range r.Kinds {
@@ -182,6 +185,16 @@ func (h *History) join(u *upstream, m try, r *run) {
 			in.suffers(c)
 		}
 	}
+}
+
+// answeredSince reports whether a model that does not fail has been answered after a moment.
+func (u *upstream) answeredSince(t time.Time) bool {
+	for model, at := range u.Answers {
+		if u.Runs[model] == nil && at.After(t) {
+			return true
+		}
+	}
+	return false
 }
 
 // keep adds an incident to the list, in place of the oldest that has ended.
@@ -220,15 +233,37 @@ func (in *incident) settle(as *int) {
 	in.Calls = max(in.Calls, in.Held+in.Lost)
 }
 
-// answered ends the run of a model, unless the try was sent before the failures began.
+// answered ends the run of a model, unless the try was sent before the failures began. It ends the runs of other
+// models whose last tries found no connection: there is one again.
 func (u *upstream) answered(m try) {
-	if u.latest != nil && u.latest.Open() {
-		u.latest.Tries++
-		u.latest.shown = nil
+	u.noteAnswer(m)
+	in := u.latest
+	if in != nil && in.Open() {
+		in.Tries++
+		in.shown = nil
 	}
-	if r := u.Runs[m.model]; r != nil && !m.began.Before(r.Since) {
-		u.over(m.model, m.ended, true)
+	for model, r := range u.Runs {
+		if model == m.model && !m.began.Before(r.Since) || r.Unsent && m.began.After(r.Last) {
+			u.over(model, m.ended, true)
+		}
 	}
+	if in != nil && in.Open() && m.began.After(in.Began) && u.Runs[m.model] == nil {
+		in.Partial = true
+	}
+}
+
+// noteAnswer notes when a model was answered last, in place of the one whose answer is the oldest.
+func (u *upstream) noteAnswer(m try) {
+	if _, known := u.Answers[m.model]; !known && len(u.Answers) >= modelBound {
+		oldest := m.model
+		for model, at := range u.Answers {
+			if last, any := u.Answers[oldest]; !any || at.Before(last) {
+				oldest = model
+			}
+		}
+		delete(u.Answers, oldest)
+	}
+	u.Answers[m.model] = m.ended
 }
 
 // over ends the run of a model, and the incident with the last of its runs.
@@ -255,11 +290,11 @@ func (in *incident) failing() bool {
 	return false
 }
 
-// rest ends the runs of models without a recent try and without waiting calls. Time
-// before the start of this process does not count.
+// rest ends the runs of models without a recent try and without waiting calls: sooner where the upstream has
+// answered others since. Time before the start of this process does not count.
 func (h *History) rest(u *upstream, now time.Time) {
 	for model, r := range u.Runs {
-		if now.Sub(latest(r.Last, h.started)) > quietTime && !h.awaited(r, model) {
+		if now.Sub(latest(r.Last, h.started)) > quietAfter(r.Last, u.Last) && !h.awaited(r, model) {
 			u.over(model, r.Last, false)
 			h.dirty = true
 		}
@@ -296,7 +331,7 @@ func (in *incident) show() Incident {
 func (in *incident) view() Incident {
 	v := Incident{
 		ID: in.id(), Upstream: in.Upstream, Began: in.Began, Ended: in.Ended, Recovered: in.Recovered, Tries: in.Tries, Failures: in.Failures,
-		Calls: in.Calls, Held: in.Held, Lost: in.Lost, Callers: in.Callers, Message: in.Message,
+		Calls: in.Calls, Held: in.Held, Lost: in.Lost, Callers: in.Callers, Message: in.Message, Partial: in.Partial,
 	}
 	for model := range in.Models {
 		v.Models = append(v.Models, model)

@@ -96,11 +96,11 @@ func TestIncident_WaitingCallKeepsItOpen(t *testing.T) {
 			w.fail(1, "m")
 		}
 		time.Sleep(3 * time.Hour)
-		if got := w.said(); got != "work 0 to open, 3 of 3 failed" || !w.Upstream("work", time.Now()).Failing {
+		if got := w.said(); got != "work 0 to open, 3 of 3 failed" || w.condition() != history.Down {
 			t.Errorf("got %v, want %s", got, "work 0 to open, 3 of 3 failed")
 		}
 		w.end(1, "m")
-		if got := w.said(); got != "work 0 to unknown 0, 3 of 3 failed" || w.Upstream("work", time.Now()).Failing {
+		if got := w.said(); got != "work 0 to unknown 0, 3 of 3 failed" || w.condition() != history.Up {
 			t.Errorf("got %v, want %s", got, "work 0 to unknown 0, 3 of 3 failed")
 		}
 	})

@@ -19,7 +19,6 @@ type Measured struct {
 	First   time.Duration // the median time to the first content in the last quarter to half hour; 0: unknown
 	Before  time.Duration // the same in the day before that
 	Slow    bool          // First is clearly more than Before
-	Failing bool          // the last tries of a model have failed, more than one
 	Last    time.Time     // the last answer; zero: none is known of
 	Kind    Kind          // of the last failure
 	Saved   Saved

@@ -26,8 +26,10 @@ func (in Incident) Text(now time.Time) string {
 		row("ended", "%s or later: no request since", stamp(in.Ended))
 		row("lasted", "%s or longer", span(in.Ended.Sub(in.Began)))
 	}
-	if len(in.Models) > 0 {
-		row("models", "%s", strings.Join(in.Models, ", "))
+	if models := strings.Join(in.Models, ", "); in.Partial {
+		row("models", "%s; others were answered meanwhile", models)
+	} else if models != "" {
+		row("models", "%s", models)
 	}
 	row("tries", "%d, of which %d failed", in.Tries, in.Failures)
 	row("calls", "%d had to wait: %d answered, %d not answered, %d waiting", in.Calls, in.Held, in.Lost, max(0, in.Calls-in.Held-in.Lost))

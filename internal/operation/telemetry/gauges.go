@@ -1,33 +1,38 @@
 package telemetry
 
 import (
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
 )
 
 // gauges collects the gateway's current state.
 type gauges struct {
-	board                         Board
-	waiting, held, outage, paused *prometheus.Desc
-	firstByte                     *prometheus.Desc
-	names                         func(upstream, model string) pair
+	board            Board
+	history          *history.History
+	waiting, held    *prometheus.Desc
+	outage, degraded *prometheus.Desc
+	model, paused    *prometheus.Desc
+	firstByte        *prometheus.Desc
+	names            func(upstream, model string) pair
 }
 
-func newGauges(b Board, names func(upstream, model string) pair) *gauges {
+func newGauges(b Board, h *history.History, names func(upstream, model string) pair) *gauges {
 	desc := func(name, help string, more ...string) *prometheus.Desc {
 		return prometheus.NewDesc("ridethrough_"+name, help, append([]string{"upstream"}, more...), nil)
 	}
 	return &gauges{
 		board:     b,
+		history:   h,
 		names:     names,
 		waiting:   desc("waiting_requests", "Requests waiting for their next try."),
 		held:      desc("held_requests", "Waiting requests whose client gets keepalives."),
-		outage:    desc("upstream_outage", "1 if the upstream, or a part of it, has an outage, otherwise 0."),
+		outage:    desc("upstream_outage", "1 if nothing of the upstream is answered, otherwise 0."),
+		degraded:  desc("upstream_degraded", "1 if models of the upstream, or a credential, fail while others are answered, otherwise 0."),
+		model:     desc("model_outage", "1 for each model whose last tries have failed; left out: it has no outage.", "model"),
 		paused:    desc("upstream_paused", "1 if an operator has paused the upstream, otherwise 0."),
 		firstByte: desc("first_byte_limit_seconds", "The learned limit on the first byte of an answer, the longest by size of the request.", "model"),
 	}
@@ -35,14 +40,14 @@ func newGauges(b Board, names func(upstream, model string) pair) *gauges {
 
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{g.waiting, g.held, g.outage, g.paused, g.firstByte} {
+	for _, d := range []*prometheus.Desc{g.waiting, g.held, g.outage, g.degraded, g.model, g.paused, g.firstByte} {
 		to <- d
 	}
 }
 
 // Collect implements prometheus.Collector. Every upstream has all gauges.
 func (g *gauges) Collect(to chan<- prometheus.Metric) {
-	waiting, held := make(map[string]int), make(map[string]int)
+	now, waiting, held := time.Now(), make(map[string]int), make(map[string]int)
 	for _, w := range g.board.Waits() {
 		waiting[w.Upstream]++
 		if w.Held {
@@ -55,7 +60,10 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		}
 		gauge(g.waiting, waiting[h.Name])
 		gauge(g.held, held[h.Name])
-		gauge(g.outage, oneIf(failing(h)))
+		health := g.history.Health(h.Name, h.Breaker, now)
+		gauge(g.outage, oneIf(health.Condition == history.Down))
+		gauge(g.degraded, oneIf(health.Condition == history.Degraded))
+		g.collectFailing(h.Name, health.Failing, to)
 		gauge(g.paused, oneIf(!h.Breaker.Paused.IsZero()))
 		g.collectLearned(h, to)
 	}
@@ -74,9 +82,15 @@ func (g *gauges) collectLearned(h gateway.Health, to chan<- prometheus.Metric) {
 	}
 }
 
-// failing reports whether an upstream has an outage from which it is not recovering.
-func failing(h gateway.Health) bool {
-	return slices.ContainsFunc(h.Breaker.Outages, func(o breaker.Outage) bool { return !o.Recovering })
+// collectFailing collects the models of an upstream that fail, each once: names that are too many share one.
+func (g *gauges) collectFailing(upstream string, models []string, to chan<- prometheus.Metric) {
+	seen := map[string]bool{}
+	for _, m := range models {
+		if model := g.names(upstream, m).model; !seen[model] {
+			seen[model] = true
+			to <- prometheus.MustNewConstMetric(g.model, prometheus.GaugeValue, 1, upstream, model)
+		}
+	}
 }
 
 func oneIf(b bool) int {

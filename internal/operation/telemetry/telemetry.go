@@ -15,6 +15,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
 )
 
 // Config has the outputs of telemetry.
@@ -73,8 +74,11 @@ type Board interface {
 	Upstreams() []gateway.Health
 }
 
-// Show adds gauges of the current waits and outages to the metrics. It must be called at most once.
-func (t *Telemetry) Show(b Board) { t.registry.MustRegister(newGauges(b, t.metrics.labels)) }
+// Show adds gauges of the current waits and outages to the metrics. It must be called at most once. h judges
+// outages by the last tries too; nil: the gateway's breakers judge alone.
+func (t *Telemetry) Show(b Board, h *history.History) {
+	t.registry.MustRegister(newGauges(b, h, t.metrics.labels))
+}
 
 // ServeHTTP serves the metrics.
 func (t *Telemetry) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.page.ServeHTTP(w, r) }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ridethrough/ridethrough/retry"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/transport"
@@ -115,7 +117,7 @@ func TestMetrics_OfDetachedAnswers(t *testing.T) {
 
 func TestMetrics_OfAnOutage(t *testing.T) {
 	tel := watching(t, telemetry.Config{}, outage(call)...)
-	tel.Show(board{})
+	tel.Show(board{}, nil)
 	want := `
 # HELP ridethrough_held_requests Waiting requests whose client gets keepalives.
 # TYPE ridethrough_held_requests gauge
@@ -155,12 +157,45 @@ ridethrough_waiting_requests{upstream="work"} 2
 	}
 }
 
+// TestMetrics_OfAModelThatFails is about three failed tries of one model beside answers of another.
+func TestMetrics_OfAModelThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := history.Open("", slog.New(slog.DiscardHandler))
+		tel := watching(t, telemetry.Config{})
+		tel.Show(board{}, h)
+		tries := func(model string, n int, f *fault.Error) {
+			for range n {
+				h.Watch(gateway.Event{At: time.Now(), Call: gateway.Call{ID: 1, Upstream: "work", Model: model}, Try: retry.Try{N: 1, Start: time.Now(), Fault: f}})
+			}
+		}
+		check := func(when, model string, outage, degraded int) {
+			t.Helper()
+			w := httptest.NewRecorder()
+			tel.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+			for _, line := range []string{fmt.Sprintf("upstream_outage{upstream=\"work\"} %d\n", outage), fmt.Sprintf("upstream_degraded{upstream=\"work\"} %d\n", degraded), model} {
+				if !strings.Contains(w.Body.String(), "\nridethrough_"+line) {
+					t.Errorf("metrics %s lack %q", when, line)
+				}
+			}
+			if fails := strings.Contains(w.Body.String(), "\nridethrough_model_outage{"); fails != (model != "") {
+				t.Errorf("metrics %s: a model is named: %t, want %t", when, fails, model != "")
+			}
+		}
+		tries("large", 3, busy)
+		check("after three failures", `model_outage{model="large",upstream="work"} 1`, 1, 0)
+		tries("small", 6, nil)
+		check("after six answers of another model", `model_outage{model="large",upstream="work"} 1`, 0, 1)
+		tries("large", 1, nil)
+		check("when the model answers again", "", 0, 0)
+	})
+}
+
 func TestMetrics_OfSilence(t *testing.T) {
 	silent := func(code string) gateway.Event {
 		return gateway.Event{At: noon, Call: call, Try: retry.Try{N: 1, Start: noon, Took: time.Minute, Fault: &fault.Error{Kind: fault.Timeout, Code: code}}}
 	}
 	tel := watching(t, telemetry.Config{}, silent(fault.Silence), silent(fault.SilentTry), silent(fault.SilentTry), silent(""))
-	tel.Show(board{})
+	tel.Show(board{}, nil)
 	want := `
 # HELP ridethrough_first_byte_limit_seconds The learned limit on the first byte of an answer, the longest by size of the request.
 # TYPE ridethrough_first_byte_limit_seconds gauge
@@ -180,7 +215,7 @@ func TestMetrics_NamesPassLint(t *testing.T) {
 	tel := watching(t, telemetry.Config{Version: "v1"}, append(outage(call), failed, broke,
 		gateway.Event{Call: call, Event: leaves(nil, 0)}, gateway.Event{Call: call, Event: turn.Switched{}},
 		gateway.Event{Call: call, Try: retry.Try{N: 1, Fault: &fault.Error{Kind: fault.Timeout, Code: fault.Silence}}})...)
-	tel.Show(board{})
+	tel.Show(board{}, nil)
 	problems, err := testutil.GatherAndLint(tel.Gather())
 	if err != nil || len(problems) > 0 {
 		t.Errorf("lint of the metrics: %v, %v, want no problems", problems, err)
@@ -199,8 +234,8 @@ func TestMetrics_NamesPassLint(t *testing.T) {
 			}
 		}
 	}
-	if len(families) != 18 {
-		t.Errorf("%d metric families, want 18", len(families))
+	if len(families) != 19 {
+		t.Errorf("%d metric families, want 19", len(families))
 	}
 }
 
@@ -223,7 +258,7 @@ func TestMetrics_SeriesAreBounded(t *testing.T) {
 func TestTelemetry_IsSafeForConcurrentUse(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	tel := watching(t, telemetry.Config{Spans: spans, Log: slog.New(slog.DiscardHandler)})
-	tel.Show(board{})
+	tel.Show(board{}, nil)
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {

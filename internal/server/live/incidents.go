@@ -16,7 +16,8 @@ import (
 type incident struct {
 	ID          string     `json:"id"`
 	Upstream    string     `json:"upstream"`
-	Models      []string   `json:"models"` // that failed
+	Models      []string   `json:"models"`           // that failed
+	Partial     bool       `json:"partial,omitzero"` // other models were answered meanwhile
 	Open        bool       `json:"open"`
 	Began       time.Time  `json:"began"`
 	Ended       time.Time  `json:"ended,omitzero"`       // left out: it is open
@@ -54,7 +55,7 @@ func (v incident) key() string { return v.ID }
 // same reports whether nothing has changed. The fields that it skips change together with others.
 func (v incident) same(o incident) bool {
 	return v.ID == o.ID && v.Open == o.Open && v.Ended.Equal(o.Ended) && v.Tries == o.Tries && v.Failures == o.Failures &&
-		v.Calls == o.Calls && v.Held == o.Held && v.Lost == o.Lost
+		v.Calls == o.Calls && v.Held == o.Held && v.Lost == o.Lost && v.Partial == o.Partial
 }
 
 // loadIncidents returns the latest incidents.
@@ -72,7 +73,7 @@ func (l *Live) loadIncidents() []incident {
 
 func viewIncident(in *history.Incident) incident {
 	v := incident{
-		ID: in.ID, Upstream: in.Upstream, Models: in.Models, Open: in.Ended.IsZero(), Began: api.Time(in.Began), Ended: api.Time(in.Ended),
+		ID: in.ID, Upstream: in.Upstream, Models: in.Models, Partial: in.Partial, Open: in.Ended.IsZero(), Began: api.Time(in.Began), Ended: api.Time(in.Ended),
 		Tries: in.Tries, Failures: in.Failures, Calls: in.Calls, Held: in.Held, Lost: in.Lost, Callers: in.Callers,
 		Clients: []affected{}, Kinds: []cause{}, Message: in.Message,
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 )
@@ -99,14 +98,14 @@ func (l *Live) waitsByUpstream() map[string]waitSum {
 	return all
 }
 
-// complete adds the waits and the measurement to what the breaker knows.
-func (v *upstream) complete(b breaker.State, c waitSum, m measurement, now time.Time) {
+// complete adds the waits and the measurement to the health.
+func (v *upstream) complete(health history.Condition, c waitSum, m measurement, now time.Time) {
 	v.Waiting = max(v.Waiting, c.n)
 	if v.LastSuccess.IsZero() {
 		v.LastSuccess = api.Time(m.Last)
 	}
-	v.State = stateOf(v, b, m.Measured)
-	if v.State == "waiting" || v.State == "down" {
+	v.State = stateOf(v, health, m.Slow)
+	if v.State == "waiting" || v.State == "down" || v.State == "degraded" {
 		v.Until = v.next(c)
 		v.UntilMs = api.RemainingMs(v.Until, now)
 	}
@@ -133,22 +132,19 @@ func (v *upstream) next(c waitSum) time.Time {
 }
 
 // stateOf returns the state of an upstream in one word: the worst that applies.
-func stateOf(v *upstream, b breaker.State, m history.Measured) string {
-	over := func(o breaker.Outage) bool { return o.Recovering }
-	fails := slices.ContainsFunc(b.Outages, func(o breaker.Outage) bool { return !over(o) })
-	recovers := slices.ContainsFunc(b.Outages, over)
+func stateOf(v *upstream, health history.Condition, slow bool) string {
 	switch {
-	case !b.Paused.IsZero():
+	case !v.Paused.IsZero():
 		return "paused"
-	case v.Waiting > 0 && (fails || !recovers): // the failures may be too few for an outage
+	case health == history.Degraded:
+		return "degraded"
+	case v.Waiting > 0 && health != history.Recovering: // the failures may be too few for an outage
 		return "waiting"
-	case fails:
+	case health == history.Down:
 		return "down"
-	case recovers:
+	case health == history.Recovering:
 		return "recovering"
-	case m.Failing:
-		return "down"
-	case m.Slow:
+	case slow:
 		return "slow"
 	case v.LastSuccess.IsZero():
 		return "no-data"
@@ -170,6 +166,12 @@ func (v *upstream) reason(c waitSum, m history.Measured) string {
 	switch v.State {
 	case "paused":
 		return "Paused: no request is sent until it is resumed."
+	case "degraded":
+		text := capital(cause) + " for " + v.models() + "; others are answered."
+		if v.Waiting > 0 {
+			text += " " + count(v.Waiting, noun) + " waiting."
+		}
+		return text
 	case "waiting":
 		return capital(cause) + ": " + count(v.Waiting, noun) + " waiting."
 	case "down":
@@ -185,6 +187,21 @@ func (v *upstream) reason(c waitSum, m history.Measured) string {
 		return "The last request succeeded."
 	}
 	return "It answers: " + count(m.Samples, "answer") + " in the last hour."
+}
+
+// namedBound is how many failing models a sentence names.
+const namedBound = 3
+
+// models names the models that fail.
+func (v *upstream) models() string {
+	names := slices.Clone(v.Failing)
+	for i, name := range names {
+		names[i] = cmp.Or(name, "requests that name no model")
+	}
+	if more := len(names) - namedBound; more > 0 {
+		names = append(names[:namedBound], count(more, "other model"))
+	}
+	return strings.Join(names, ", ")
 }
 
 // count returns a number with its noun.

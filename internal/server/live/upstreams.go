@@ -19,11 +19,12 @@ type upstream struct {
 	Provider    string    `json:"provider,omitzero"` // of conversations: as in the names of models
 	API         string    `json:"api,omitzero"`
 	Base        string    `json:"base,omitzero"`
-	State       string    `json:"state"`                // "operational", "slow", "waiting", "down", "recovering", "paused", "no-data"
+	State       string    `json:"state"`                // "operational", "slow", "degraded", "waiting", "down", "recovering", "paused", "no-data"
 	Reason      string    `json:"reason"`               // the same in a sentence
 	Until       time.Time `json:"until,omitzero"`       // of the next try; left out: now, or unknown
 	UntilMs     int64     `json:"untilMs,omitzero"`     // until then
 	Paused      time.Time `json:"pausedSince,omitzero"` // left out: it is not
+	Failing     []string  `json:"failing,omitzero"`     // models whose last tries have failed
 	Outages     []outage  `json:"outages"`
 	Waiting     int       `json:"waiting"`              // requests or turns that wait for it
 	LastSuccess time.Time `json:"lastSuccess,omitzero"` // left out: none known
@@ -62,7 +63,7 @@ func (v upstream) key() string { return v.Name }
 func (v upstream) same(o upstream) bool {
 	return v.Name == o.Name && v.Source == o.Source && v.API == o.API && v.Base == o.Base && v.State == o.State && v.Reason == o.Reason &&
 		v.Until.Equal(o.Until) && v.Paused.Equal(o.Paused) && v.Waiting == o.Waiting && v.Samples == o.Samples &&
-		v.FirstTokenMs == o.FirstTokenMs && v.FirstTokenBeforeMs == o.FirstTokenBeforeMs &&
+		v.FirstTokenMs == o.FirstTokenMs && slices.Equal(v.Failing, o.Failing) && v.FirstTokenBeforeMs == o.FirstTokenBeforeMs &&
 		slices.EqualFunc(v.Outages, o.Outages, outage.same) && slices.Equal(v.Strip, o.Strip)
 }
 
@@ -84,11 +85,12 @@ func (l *Live) loadUpstreams() []upstream {
 	all := []upstream{}
 	add := func(v upstream, g breaker.State) {
 		v.Paused, v.LastSuccess, v.Waiting = api.Time(g.Paused), api.Time(g.LastSuccess), max(v.Waiting, g.Waiting)
-		v.Outages = make([]outage, len(g.Outages))
-		for i := range g.Outages {
-			v.Outages[i] = viewOutage(&g.Outages[i], now)
+		h := l.History.Health(v.Name, g, now)
+		v.Failing, v.Outages = h.Failing, make([]outage, len(h.Outages))
+		for i := range h.Outages {
+			v.Outages[i] = viewOutage(&h.Outages[i], now)
 		}
-		v.complete(g, waits[v.Name], l.measurementOf(v.Name, now), now)
+		v.complete(h.Condition, waits[v.Name], l.measurementOf(v.Name, now), now)
 		all = append(all, v)
 	}
 	for _, h := range l.Gateway.Upstreams() {

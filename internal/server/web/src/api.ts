@@ -83,7 +83,7 @@ export interface Cell {
   firstTokenMs?: number
 }
 
-export type Health = 'operational' | 'slow' | 'waiting' | 'down' | 'recovering' | 'paused' | 'no-data'
+export type Health = 'operational' | 'slow' | 'degraded' | 'waiting' | 'down' | 'recovering' | 'paused' | 'no-data'
 
 export interface Upstream {
   name: string
@@ -94,6 +94,7 @@ export interface Upstream {
   actions?: string[]
   state: Health
   pausedSince?: string
+  failing?: string[] // models
   outages: Outage[]
   waiting: number
   lastSuccess?: string
@@ -113,6 +114,8 @@ export interface Incident {
   began: string
   ended?: string
   open?: boolean
+  models?: string[]
+  partial?: boolean
   tries: number
   failures: number
   calls: number

@@ -31,7 +31,7 @@ function Entry({ id }: { id: string }) {
     <li class={isOpen(i) ? 'open' : 'over'}>
       <details>
         <summary>
-          <Mark state={isOpen(i) ? 'waiting' : i.recoveredMs === undefined ? 'no-data' : 'operational'} />
+          <Mark state={isOpen(i) ? (i.partial ? 'degraded' : 'waiting') : i.recoveredMs === undefined ? 'no-data' : 'operational'} />
           <span class="what"><b>{nameOf(i.upstream)}</b> <span>{why}</span></span>
           <span class="span">{dated(i.began)}{i.ended ? `–${clock(i.ended)}` : ''}</span>
           <span class="long">{isOpen(i) ? 'in progress' : i.recoveredMs === undefined ? 'no request since' : `recovered in ${roughly(i.recoveredMs)}`}</span>
@@ -39,6 +39,7 @@ function Entry({ id }: { id: string }) {
         {i.message ? <p class="words">{i.message}</p> : null}
         <Facts
           of={[
+            ['Models', (i.models ?? []).filter(Boolean).join(', ') + (i.partial ? '; others were answered' : '')],
             ['Tries', String(i.tries)],
             ['Failures', String(i.failures)],
             ['Callers', String(i.callers)],

@@ -9,6 +9,7 @@ import { mayAct } from '../store'
 const looks: Record<Health, { word: string; tone: string; shape: ComponentChildren }> = {
   'operational': { word: 'Operational', tone: 'good', shape: <circle cx="8" cy="8" r="6" /> },
   'slow': { word: 'Slow', tone: 'amber', shape: <><circle cx="8" cy="8" r="6" class="hollow" /><path d="M8 2a6 6 0 0 0 0 12z" /></> },
+  'degraded': { word: 'Degraded', tone: 'amber', shape: <><path d="M2 2h12v12H2z" class="hollow" /><path d="M2 8h12v6H2z" /></> },
   'waiting': { word: 'Waiting', tone: 'amber', shape: <path d="M8 1.500 15 14H1z" /> },
   'down': { word: 'Down', tone: 'bad', shape: <path d="M2 2h12v12H2z" /> },
   'recovering': { word: 'Recovering', tone: 'good', shape: <path d="M8 1l7 7-7 7-7-7z" class="hollow" /> },

@@ -58,7 +58,7 @@ function State({ of: u }: { of: Received<Upstream> }) {
 function Reason({ of: u }: { of: Received<Upstream> }) {
   const left = u.untilMs ?? 0
   const why = u.reason ?? reasonOf(u)
-  if (u.state !== 'waiting' || left <= 0) return <>{why}</>
+  if (u.waiting === 0 || (u.state !== 'waiting' && u.state !== 'degraded') || left <= 0) return <>{why}</>
   return <>{why.replace(/\.$/, '')} — tried again <Countdown due={u.received + left} at={u.until} /></>
 }
 
@@ -79,10 +79,19 @@ function facts(u: Upstream): [string, string | undefined | preact.ComponentChild
     ['Answers, last hour', u.samples ? count(u.samples) : undefined],
     ['Retries that helped, this week', u.saved?.retries ? count(u.saved.retries) : undefined],
     ['Failed probes', o ? String(o.probes) : undefined],
-    ['Failing', o ? (o.level === 'host' ? 'the whole upstream' : [o.level, o.model].filter(Boolean).join(' ')) : undefined],
+    ['Failing', failing(u)],
     ['Used by', u.source === 'conversations' ? 'conversations on this server' : 'programs'],
     ['Address', u.base && <span class="address">{u.base}</span>],
   ]
+}
+
+// failing names what fails.
+function failing(u: Upstream): string | undefined {
+  const o = u.outages.find((x) => !x.recovering)
+  if (o?.level === 'host' && !o.model) return 'the whole upstream'
+  if (o?.level === 'credential') return ['credential', o.model].filter(Boolean).join(' ')
+  const models = (u.failing ?? []).filter(Boolean).join(', ')
+  return models ? `model ${models}` : undefined
 }
 
 const cellWidth = 10 // its gap included
