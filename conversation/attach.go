@@ -237,11 +237,12 @@ func (f *reader) hear(ctx context.Context, m store.Message) error {
 	if len(m.Records) > 0 {
 		return nil
 	}
-	return f.hearEvent(m.Data)
+	return f.hearEvent(ctx, m.Data)
 }
 
-// hearEvent handles what passes by.
-func (f *reader) hearEvent(data []byte) error {
+// hearEvent handles what passes by. Its number is that of the last record that was read: its sender may have read
+// fewer, or more, and a reader that goes on behind its number has to miss nothing and get nothing again.
+func (f *reader) hearEvent(ctx context.Context, data []byte) error {
 	if string(data) == sayGone {
 		return store.ErrDeleted
 	}
@@ -249,6 +250,12 @@ func (f *reader) hearEvent(data []byte) error {
 	if json.Unmarshal(data, &e) != nil || f.stale(e) {
 		return nil // not ours, or too late
 	}
+	if e.Seq > f.at {
+		if err := f.readOn(ctx); err != nil {
+			return err
+		}
+	}
+	e.Seq = f.at
 	if !f.yield(e, nil) {
 		return errUnread
 	}

@@ -393,6 +393,64 @@ func TestSteer_InAWaitIsHeardByTheNextTry(t *testing.T) {
 	}
 }
 
+// A reader may go on behind the number of any event that it has seen, also one that passes by while messages are
+// queued: numbers never go back, and it gets each of the events that are kept once.
+func TestAttach_GoesOnBehindAnyEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFixture(t, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("one two"), llmtest.Says("three"))
+		h.config.ParkAfter = time.Hour
+		runner, _ := h.runner()
+		c := h.create(runner)
+		go func() {
+			h.say(runner, c, "go")
+			time.Sleep(time.Second)
+			queued := h.say(runner, c, "be brief")
+			if err := runner.Edit(t.Context(), c, queued, "be long"); err != nil {
+				t.Errorf("edit: %v", err)
+			}
+			time.Sleep(50 * time.Second)
+			if err := runner.Remove(t.Context(), c, h.say(runner, c, "nothing")); err != nil {
+				t.Errorf("remove: %v", err)
+			}
+		}()
+		seen := numbered(t, runner, c, 0)
+		for i, e := range seen {
+			if i > 0 && e.Seq < seen[i-1].Seq {
+				t.Errorf("event %d, %s, has the number %d after %d", i, say(e), e.Seq, seen[i-1].Seq)
+			}
+			if diff := cmp.Diff(keptOf(seen[i+1:]), keptOf(numbered(t, runner, c, e.Seq))); diff != "" && i < len(seen)-1 {
+				t.Errorf("behind event %d, %s: (-want +got)\n%s", i, say(e), diff)
+			}
+		}
+	})
+}
+
+// numbered returns the events of a conversation behind a number, until its second turn is sealed.
+func numbered(t *testing.T, runner *conversation.Runner, c string, after int64) (all []wire.Event) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	for e, err := range runner.Attach(ctx, c, after) {
+		if err != nil {
+			t.Errorf("attach: %v", err)
+		}
+		if all = append(all, e); say(e) == "sealed done, 0 retries, 0ms" {
+			break
+		}
+	}
+	return all
+}
+
+// keptOf returns the events that are kept.
+func keptOf(events []wire.Event) (kept []string) {
+	for _, e := range events {
+		if wire.Kept(e.Body) {
+			kept = append(kept, fmt.Sprint(e.Seq, " ", say(e)))
+		}
+	}
+	return kept
+}
+
 func TestStop_TurnInAnyState(t *testing.T) {
 	tests := map[string]struct {
 		answers []llmtest.Answer

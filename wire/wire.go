@@ -78,10 +78,11 @@ type Reset struct {
 
 // Exit is the last event of a command that prints events.
 type Exit struct {
-	Status   string `json:"status"` // "done", "failed" or "aborted", as the turn's
-	ExitCode int    `json:"exitCode"`
-	Message  string `json:"message,omitzero"` // why it failed, where no other event says so
-	Saved    string `json:"saved,omitzero"`   // the file with the conversation, to continue it
+	Status         string `json:"status"` // "done", "failed" or "aborted", as the turn's
+	ExitCode       int    `json:"exitCode"`
+	Message        string `json:"message,omitzero"`        // why it failed, where no other event says so
+	Saved          string `json:"saved,omitzero"`          // the file with the conversation, to continue it
+	ConversationID string `json:"conversationId,omitzero"` // of the one at a server, to continue it there
 }
 
 // Unknown is an event of a type that this package does not know: a reader skips it. Its members are not kept.

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -36,6 +37,13 @@ func TestRun_TurnOnServer(t *testing.T) {
 	code, out, _ = run(t, env, "run", "--json", "-m", "anthropic/claude-x", "hello")
 	if last := out[strings.LastIndex(strings.TrimSpace(out), "\n")+1:]; code != 0 || !strings.Contains(last, `"type":"exit","status":"done","exitCode":0`) {
 		t.Errorf("run --json: got code %d and %q, want 0 and the exit event last", code, out)
+	}
+	named := regexp.MustCompile(`"conversationId":"([^"]+)"`).FindAllStringSubmatch(out, -1)
+	if n := strings.Count(out, "\n"); len(named) != n || named[0][1] != named[n-1][1] {
+		t.Fatalf("run --json: %d of %d events name their conversation: %s", len(named), n, out)
+	}
+	if code, out, errs := run(t, env, "run", "--continue="+named[0][1], "and", "now?"); code != 0 || out == "" {
+		t.Errorf("run --continue: got code %d, %q and %q, want 0 and the answer", code, out, errs)
 	}
 }
 

@@ -14,19 +14,22 @@ type jsonView struct {
 	w      io.Writer
 	unread func() // called when they cannot be written any more
 	seq    int64
-	turn   string // the turn in progress, or the last one
-	err    error
+
+	conversation string // at a server; "": the turn runs here
+	turn         string // the turn in progress, or the last one
+
+	err error
 }
 
 func (l *jsonView) show(e turn.Event) {
 	if s, ok := e.(turn.Start); ok {
 		l.turn = s.ID
 	}
-	l.write(wire.Turn{Ref: wire.Ref{TurnID: l.turn}, Event: e})
+	l.write(wire.Turn{Ref: wire.Ref{ConversationID: l.conversation, TurnID: l.turn}, Event: e})
 }
 
 func (l *jsonView) end(status turn.Status, code int, message, saved string) {
-	l.write(wire.Exit{Status: string(status), ExitCode: code, Message: message, Saved: saved})
+	l.write(wire.Exit{Status: string(status), ExitCode: code, Message: message, Saved: saved, ConversationID: l.conversation})
 }
 
 func (l *jsonView) write(b wire.Body) {

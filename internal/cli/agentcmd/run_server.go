@@ -46,6 +46,9 @@ func (c *runCmd) runAtServer(ctx context.Context, args []string) error {
 	if err != nil {
 		return serverError(err)
 	}
+	if events, ok := c.view.(*jsonView); ok {
+		events.conversation = id
+	}
 	err = c.watch(ctx, server, id, text)
 	if c.ended.Status != turn.Done {
 		c.continued = id

@@ -43,7 +43,7 @@ func TestSay_ReconnectsLostConnection(t *testing.T) {
 			}
 			fmt.Fprint(w, line(3, "t", `"type":"turn-start","id":"t"`)+"\n"+line(4, "t", `"type":"text-delta","text":"h"`))
 		default:
-			if r.URL.String() != "/-/conversations/c/events?after=3" {
+			if r.URL.String() != "/-/conversations/c/events?after=4" {
 				t.Errorf("asked %s", r.URL)
 			}
 			fmt.Fprint(w, line(4, "other", `"type":"turn-sealed","status":"done"`)+line(5, "t", `"type":"turn-sealed","status":"done"`)+line(6, "t", `"type":"usage"`))

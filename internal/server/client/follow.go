@@ -94,7 +94,7 @@ type follower struct {
 	yield   func(wire.Event) bool
 	reports bool // yields lost connections
 
-	seen int64     // the number of the last kept event
+	seen int64     // the number of the last event: the server goes on behind it
 	lost time.Time // when the connection was lost; zero: it was not
 	over bool      // the caller wants no more
 }
@@ -185,12 +185,10 @@ func (f *follower) pass(body io.Reader, alive func()) (some bool) {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 || json.Unmarshal(lines.Bytes(), &e) != nil {
 			continue // a keepalive
 		}
-		if wire.Kept(e.Body) { // the number of a transient event is that of another
-			if e.Seq <= f.seen {
-				continue
-			}
-			f.seen = e.Seq
+		if wire.Kept(e.Body) && e.Seq <= f.seen { // the number of a transient event is that of another
+			continue
 		}
+		f.seen = max(f.seen, e.Seq)
 		f.over = !f.yield(e)
 	}
 	return some
