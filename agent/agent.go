@@ -18,8 +18,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/route"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/tool"
 	"github.com/ridethrough/ridethrough/turn"
@@ -59,6 +61,9 @@ type Agent struct {
 	Fallback []llm.Model
 	Patience time.Duration // from the first fault of the turn, or of the model that has taken over; 0: none
 
+	// Terms returns what holds at a model in place of Retry.Policy and Patience. nil: these hold at each.
+	Terms func(llm.Name) Terms
+
 	// Persist stores events before they are yielded, those of one call together or not at all. An error ends
 	// Run and leaves the turn open. Its context does not end with Run's, since the end of a stopped turn is
 	// stored too. nil: nothing is stored.
@@ -75,6 +80,24 @@ type Agent struct {
 	OnActivity func(Activity) // reports progress, for a watchdog; nil: none
 	Log        *slog.Logger   // of retries and the ends of turns, without any content; nil: none
 	MaxSteps   int            // the limit on the answers of a turn; 0: 100
+}
+
+// Terms are what holds at one model of an agent.
+type Terms struct {
+	Policy      policy.Policy // when it is asked again
+	Patience    time.Duration // as of Agent; Forever: until the policy gives up
+	Immediately fault.Set     // faults for which the next one takes over without a wait, final ones too
+}
+
+// Forever as a patience keeps a turn at a model until its policy gives up.
+const Forever = route.Unlimited
+
+// terms returns what holds at a model.
+func (a Agent) terms(name llm.Name) Terms {
+	if a.Terms == nil {
+		return Terms{Policy: a.Retry.Policy, Patience: a.Patience}
+	}
+	return a.Terms(name)
 }
 
 // Activity is a kind of progress.

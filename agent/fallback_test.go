@@ -168,3 +168,42 @@ func TestFallback_NotAfterGiveUpByCommand(t *testing.T) {
 		error of acme/large, overloaded: HTTP 529: busy (0 retries, 0ms)
 		sealed failed: 0 retries, 0ms, 0 in, 0 out`)
 }
+
+// termsOf are terms that hold at the large model, and at others none.
+func termsOf(at agent.Terms) func(llm.Name) agent.Terms {
+	return func(name llm.Name) agent.Terms {
+		if name == large {
+			return at
+		}
+		return agent.Terms{}
+	}
+}
+
+func TestFallback_TermsHoldAtEachModel(t *testing.T) {
+	hasty := policy.Policy{Retries: 2, Backoff: policy.Backoff{Steps: []time.Duration{time.Second}}}
+	tooLong := &fault.Error{Kind: fault.TooLong, Status: 400, Message: "too long"}
+	refuses := llmtest.Parts(llm.End{Reason: llm.Refusal})
+	for _, tt := range []struct {
+		name    string
+		replies []llmtest.Answer
+		terms   agent.Terms
+		asked   int           // how often the first model was
+		took    time.Duration // until the second one was
+	}{
+		{"its policy gives up", []llmtest.Answer{llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy)}, agent.Terms{Policy: hasty, Patience: agent.Forever}, 3, 2 * time.Second},
+		{"its patience ends", []llmtest.Answer{llmtest.Fails(busy)}, agent.Terms{Policy: hasty}, 1, 0},
+		{"a fault that leaves at once", []llmtest.Answer{llmtest.Fails(busy)}, agent.Terms{Policy: hasty, Patience: agent.Forever, Immediately: fault.Set(0).With(fault.Overloaded)}, 1, 0},
+		{"a final fault that leaves at once", []llmtest.Answer{llmtest.Fails(tooLong)}, agent.Terms{Policy: hasty, Patience: agent.Forever, Immediately: fault.Set(0).With(fault.TooLong)}, 1, 0},
+		{"a refusal that leaves at once", []llmtest.Answer{refuses}, agent.Terms{Policy: hasty, Patience: agent.Forever, Immediately: fault.Set(0).With(fault.Refused)}, 1, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			first := llmtest.New(large, tt.replies...)
+			w := agent.Agent{Model: first, Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))}, Terms: termsOf(tt.terms)}
+			began := time.Now()
+			text := strings.Join(play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...).lines, "\n")
+			if !strings.Contains(text, "switched from "+large.String()+" to "+small.String()) || !strings.Contains(text, "sealed done") || len(first.Requests()) != tt.asked || time.Since(began) != tt.took {
+				t.Errorf("%s: the first was asked %d times and it took %v, want %d and %v; events:\n%s", tt.name, len(first.Requests()), time.Since(began), tt.asked, tt.took, text)
+			}
+		})
+	}
+}

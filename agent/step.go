@@ -34,9 +34,12 @@ func (r *run) step() error {
 	switch f := a.fault; {
 	case a.err != nil:
 		return a.stopOrFail()
+	case f == nil && a.refused() && r.leavesAtOnce(fault.Refused):
+		a.fault, a.stop = &fault.Error{Kind: fault.Refused, Message: "the model refused to answer", Rule: "agent/refusal"}, policy.Final
+		return a.failed()
 	case f == nil:
 		return a.answered()
-	case f.Kind == fault.TooLong && !a.committed && !r.state.Compacted():
+	case f.Kind == fault.TooLong && !a.committed && !r.state.Compacted() && !r.leavesAtOnce(f.Kind):
 		return a.compact()
 	}
 	return a.failed()
@@ -79,18 +82,27 @@ func (r *run) newRoute() route.Route {
 		At:    min(r.state.Switches(), len(r.Fallback)),
 		Run:   r.Retry.Start, Since: r.Retry.Start.Started,
 	}
-	for range r.Fallback {
-		way.Hops = append(way.Hops, route.Hop{After: r.Patience})
+	for i := range r.Fallback {
+		at := r.terms(r.modelAt(i).Name())
+		way.Hops = append(way.Hops, route.Hop{After: at.Patience, AtOnce: at.Immediately})
 	}
 	return way
 }
 
 // current returns the model that is asked now.
-func (r *run) current() llm.Model {
-	if r.route.At > 0 {
-		return r.Fallback[r.route.At-1]
+func (r *run) current() llm.Model { return r.modelAt(r.route.At) }
+
+// modelAt returns the model at a place of the route.
+func (r *run) modelAt(i int) llm.Model {
+	if i > 0 {
+		return r.Fallback[i-1]
 	}
 	return r.Model
+}
+
+// leavesAtOnce reports whether the next model takes over without a wait after a fault.
+func (r *run) leavesAtOnce(k fault.Kind) bool {
+	return !r.route.Last() && r.route.Hops[r.route.At].AtOnce.Has(k)
 }
 
 // attempt is one run of the policy with one model, and its outcome.
@@ -173,6 +185,9 @@ func (a *attempt) noteEnd(err error) {
 		a.err = err
 	}
 }
+
+// refused reports whether the answer is a refusal without content.
+func (a *attempt) refused() bool { return !a.committed && a.answer.End.Reason == llm.Refusal }
 
 // answered keeps a whole answer.
 func (a *attempt) answered() error { return a.keep(a.answerEvents(false)...) }

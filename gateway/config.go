@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -126,23 +128,24 @@ type settings struct {
 
 // settings returns what holds for the requests to a model. The upstream's own policy and limits are set.
 func (u *Upstream) settings(model string) settings {
-	s := settings{*u.Policy, *u.Limits, u.Fallback}
-	for _, r := range u.Routes {
-		if !r.matches(model) {
-			continue
-		}
-		if r.Policy != nil {
-			s.policy = *r.Policy
-		}
-		if r.Limits != nil {
-			s.limits = *r.Limits
-		}
-		if r.Fallback != nil {
-			s.fallback = r.Fallback
-		}
-		break
+	p, l, f := u.ForModel(model)
+	return settings{*p, *l, f}
+}
+
+// ForModel returns what holds for the requests to a model: that of the first route that matches it, or else the
+// upstream's. A nil policy is the gateway's, nil limits are DefaultLimits().
+func (u *Upstream) ForModel(model string) (p *policy.Policy, l *Limits, fallback []Fallback) {
+	p, l, fallback = u.Policy, u.Limits, u.Fallback
+	i := slices.IndexFunc(u.Routes, func(r Route) bool { return r.matches(model) })
+	if i < 0 {
+		return p, l, fallback
 	}
-	return s
+	r := u.Routes[i]
+	p, l = cmp.Or(r.Policy, p), cmp.Or(r.Limits, l)
+	if r.Fallback != nil {
+		fallback = r.Fallback
+	}
+	return p, l, fallback
 }
 
 // matches reports whether a route is for a model.

@@ -47,6 +47,16 @@ func (n Network) Check(base *url.URL) error {
 // Transport returns a transport for many requests to few hosts. Content encodings pass unchanged. connect
 // bounds the time to establish a connection. The Network must pass Check.
 func (n Network) Transport(connect time.Duration) http.RoundTripper {
+	t := n.Standard(connect)
+	if n.HTTP2 {
+		return t
+	}
+	return &http1.Transport{Fallback: t, Dial: t.DialContext} // for plain HTTP/1.1, and t for the rest
+}
+
+// Standard returns a transport of net/http that reaches what Transport reaches. It sends a request once, unless
+// none of it has been sent.
+func (n Network) Standard(connect time.Duration) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext
 	t.TLSHandshakeTimeout = connect
@@ -60,9 +70,8 @@ func (n Network) Transport(connect time.Duration) http.RoundTripper {
 	if n.HTTP2 {
 		t.Protocols = new(http.Protocols)
 		t.Protocols.SetUnencryptedHTTP2(true)
-		return t
 	}
-	return &http1.Transport{Fallback: t, Dial: t.DialContext} // for plain HTTP/1.1, and t for the rest
+	return t
 }
 
 // proxy returns the proxy of a request.

@@ -287,3 +287,24 @@ func TestNetwork_Check(t *testing.T) {
 		}
 	}
 }
+
+func TestUpstream_ClientURLIsWhatToolsTake(t *testing.T) {
+	for _, tt := range [][3]string{
+		{"anthropic", "https://a.example", "https://a.example"},
+		{"anthropic", "https://a.example/v1", "https://a.example"},
+		{"gemini", "https://a.example/x/v1beta", "https://a.example/x"},
+		{"openai", "https://a.example/v1", "https://a.example/v1"},
+		{"openai", "https://a.example", "https://a.example/v1"},
+		{"openai", "https://a.example/api/v3", "https://a.example/api/v3"},
+		{"lmstudio", "http://127.0.0.1:1234", "http://127.0.0.1:1234/v1"},
+		{"lmstudio", "http://127.0.0.1:1234/v1", "http://127.0.0.1:1234/v1"},
+		{"ollama", "http://127.0.0.1:11434", "http://127.0.0.1:11434"},
+		{"azure", "https://a.openai.azure.com/", "https://a.openai.azure.com/openai/v1"},
+	} {
+		base, _ := url.Parse(tt[1])
+		u := gateway.Upstream{API: tt[0], Base: base}
+		if got := u.ClientURL().String(); got != tt[2] || base.String() != tt[1] {
+			t.Errorf("ClientURL of %s at %s = %s, want %s", tt[0], tt[1], got, tt[2])
+		}
+	}
+}

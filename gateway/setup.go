@@ -202,6 +202,21 @@ func (u *upstream) pathPrefix() (plain, escaped string) {
 	return plain, escaped
 }
 
+// ClientURL returns the base URL of the upstream in the form in which the API's own tools take it: with /v1 for
+// OpenAI's API and those like it. A client that has it reaches the upstream without the gateway.
+func (u *Upstream) ClientURL() *url.URL {
+	up := upstream{Upstream: *u, api: apiOf(u.API), baseURL: *u.baseURL()}
+	plain, _ := up.pathPrefix()
+	switch {
+	case u.API == azure:
+		plain += "/openai/v1"
+	case u.API == "lmstudio", up.api.versioned && plain == "":
+		plain += "/v1"
+	}
+	up.baseURL.Path, up.baseURL.RawPath = plain, ""
+	return &up.baseURL
+}
+
 // urlOf returns the upstream's URL of an endpoint.
 func (u *upstream) urlOf(to endpoint, query string) *url.URL {
 	if u.api.versioned && u.prefix != "" {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
-	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
@@ -20,20 +19,19 @@ import (
 	"github.com/ridethrough/ridethrough/tool"
 )
 
-// Agents makes the agents of conversations, with models from the environment.
+// Agents makes the agents of conversations.
 type Agents struct {
-	Env     func(string) string
-	Policy  func(name string) (policy.Policy, error)           // returns the policy of a name; "": the default
+	Models  *Models
 	Tools   []tool.Tool                                        // that models may call; nil: none
 	Approve func(ctx context.Context, call llm.ToolCall) error // is called before a tool that writes; nil: such tools are denied
 	Watch   func(conversation.Event)                           // gets the events of provider calls; nil: none
-	Faults  classify.Classifier                                // classifies the faults of the models' providers; zero: the built-in rules
+	Bound   func(policy.Policy) policy.Policy                  // bounds the policy of each model; nil: unchanged
 }
 
 // Validate completes the settings of a new conversation and checks them. The
 // default model is that of RIDETHROUGH_MODEL.
 func (w Agents) Validate(s conversation.Settings) (conversation.Settings, error) {
-	s.Model = cmp.Or(s.Model, w.Env("RIDETHROUGH_MODEL"))
+	s.Model = cmp.Or(s.Model, w.Models.env("RIDETHROUGH_MODEL"))
 	if s.Model == "" {
 		return s, errors.New("no model; want PROVIDER/MODEL")
 	}
@@ -43,26 +41,27 @@ func (w Agents) Validate(s conversation.Settings) (conversation.Settings, error)
 
 // Agent returns the agent for a conversation's turns.
 func (w Agents) Agent(_ context.Context, s conversation.Settings) (agent.Agent, error) {
-	all := make([]llm.Model, 0, 1+len(s.Fallback))
-	for _, name := range append([]string{s.Model}, s.Fallback...) {
-		m, err := Model(name, w.Env, w.Faults)
-		if err != nil {
-			return agent.Agent{}, err
-		}
-		all = append(all, m)
+	way, err := w.Models.way(s)
+	if err != nil {
+		return agent.Agent{}, err
 	}
 	world := agent.Agent{
-		Model: all[0], Fallback: all[1:], System: s.System, Patience: time.Duration(s.Patience),
+		Model: way.models[0], Fallback: way.models[1:], System: s.System,
 		Effort: llm.Effort(s.Effort), Tools: w.Tools, Approve: w.Approve,
+		Terms: func(name llm.Name) agent.Terms {
+			terms := way.terms[name]
+			if w.Bound != nil {
+				terms.Policy = w.Bound(terms.Policy)
+			}
+			return terms
+		},
 	}
 	switch world.Effort {
 	case "", llm.Low, llm.Medium, llm.High:
 	default:
 		return agent.Agent{}, fmt.Errorf("effort %q: want low, medium or high", s.Effort)
 	}
-	var err error
-	world.Retry.Policy, err = w.Policy(s.Policy)
-	return world, err
+	return world, nil
 }
 
 // closeTime is how long a store may take to close.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
@@ -23,13 +24,7 @@ import (
 
 // worlds are those of an environment.
 func worlds(list string) app.Agents {
-	return app.Agents{Env: env(list), Policy: func(name string) (policy.Policy, error) {
-		p, ok := policy.Preset(name)
-		if !ok && name != "" {
-			return p, errors.New("no policy is named " + name)
-		}
-		return p, nil
-	}}
+	return app.Agents{Models: app.NewModels(env(list), nil, classify.Classifier{})}
 }
 
 func TestAgents_ValidateSettings(t *testing.T) {
@@ -39,7 +34,7 @@ func TestAgents_ValidateSettings(t *testing.T) {
 		s    conversation.Settings
 		want string // "": nothing is wrong
 	}{
-		{keys, conversation.Settings{Model: "claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Policy: "quick"}, "no policy is named quick"},
+		{keys, conversation.Settings{Model: "claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Policy: "quick"}, `unknown policy "quick"`},
 		{keys, conversation.Settings{Model: "claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Policy: "patient"}, ""},
 		{keys + " RIDETHROUGH_MODEL=gpt-5", conversation.Settings{}, ""},
 		{keys, conversation.Settings{}, "no model"},
@@ -57,11 +52,12 @@ func TestAgents_AgentFollowsSettings(t *testing.T) {
 	w, err := worlds("ANTHROPIC_API_KEY=k OPENAI_API_KEY=k").Agent(t.Context(), conversation.Settings{
 		Model: "anthropic/claude-opus-4-5", Fallback: []string{"openai/gpt-5"}, Patience: wire.Millis(1500 * time.Millisecond), System: "Be kind.", Policy: "simple",
 	})
-	if err != nil || w.Model.Name().String() != "anthropic/claude-opus-4-5" || len(w.Fallback) != 1 || w.Patience != 1500*time.Millisecond || w.System != "Be kind." {
+	if err != nil || w.Model.Name().String() != "anthropic/claude-opus-4-5" || len(w.Fallback) != 1 || w.Terms(w.Model.Name()).Patience != 1500*time.Millisecond || w.System != "Be kind." {
 		t.Errorf("Agent: got %+v and error %v, want the settings' models, patience and system prompt", w, err)
 	}
-	if want, _ := policy.Preset("simple"); !slices.Equal(w.Retry.Policy.Backoff.Steps, want.Backoff.Steps) || w.Retry.Policy.Retries != want.Retries {
-		t.Errorf("retry policy: got %+v, want %+v", w.Retry.Policy, want)
+	got := w.Terms(w.Model.Name()).Policy
+	if want, _ := policy.Preset("simple"); !slices.Equal(got.Backoff.Steps, want.Backoff.Steps) || got.Retries != want.Retries {
+		t.Errorf("retry policy: got %+v, want %+v", got, want)
 	}
 }
 

@@ -13,7 +13,7 @@ func (w Agents) Councils() func(models []string, judge string) (council.Council,
 	return func(models []string, judge string) (council.Council, error) {
 		c := council.Council{Breakers: gates}
 		for _, name := range models {
-			m, err := Model(name, w.Env, w.Faults)
+			m, err := w.Models.Open(name)
 			if err != nil {
 				return council.Council{}, err
 			}
@@ -22,7 +22,7 @@ func (w Agents) Councils() func(models []string, judge string) (council.Council,
 		if judge == "" {
 			return c, nil
 		}
-		m, err := Model(judge, w.Env, w.Faults)
+		m, err := w.Models.Open(judge)
 		c.Aggregator.Model = m
 		return c, err
 	}

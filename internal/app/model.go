@@ -1,16 +1,18 @@
-// Package app puts the parts of the program together. It opens models as the
-// environment says, so that other packages see neither providers nor keys.
+// Package app puts the parts of the program together. It opens models as the configuration and the environment
+// say, so that other packages see neither providers nor keys.
 package app
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
 	"github.com/ridethrough/ridethrough/provider/anthropic"
@@ -20,10 +22,11 @@ import (
 	"github.com/ridethrough/ridethrough/provider/openai"
 )
 
-// The errors of [Model]. Any other one is about the model's name.
+// The errors of [Models]. Any other one is about a model's name or the configuration.
 var (
 	ErrCredentials = errors.New("no credentials")
 	ErrEnvironment = errors.New("invalid environment")
+	ErrConfig      = errors.New("invalid configuration")
 )
 
 // vendor is a provider with the environment variables that its own tools read.
@@ -38,8 +41,10 @@ type vendor struct {
 
 // site is a provider's address and credentials.
 type site struct {
+	name             string // of the upstream
 	base, key, token string
-	env              func(string) string
+	api              openai.API
+	client           *http.Client
 	faults           classify.Classifier
 }
 
@@ -47,45 +52,62 @@ type site struct {
 func vendors() []vendor {
 	return []vendor{
 		{
-			name: "anthropic", keys: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"}, base: "ANTHROPIC_BASE_URL",
+			name: "anthropic", keys: []string{"ANTHROPIC_API_KEY", authToken}, base: "ANTHROPIC_BASE_URL",
 			begin: []string{"claude-"},
 			open: func(model string, at site) llm.Model {
-				return anthropic.New(anthropic.Config{Model: model, Faults: at.faults, Key: at.env("ANTHROPIC_API_KEY"), Token: at.token, BaseURL: at.base})
+				return anthropic.New(anthropic.Config{Model: model, Provider: at.name, Faults: at.faults, Client: at.client, Key: at.key, Token: at.token, BaseURL: at.base})
 			},
 		},
 		{
 			name: "openai", keys: []string{"OPENAI_API_KEY"}, base: "OPENAI_BASE_URL",
 			begin: []string{"gpt-", "chatgpt-", "o1", "o3", "o4"},
-			open: func(model string, at site) llm.Model {
-				return openai.New(openai.Config{Model: model, Faults: at.faults, Key: at.key, BaseURL: at.base, API: openai.API(at.env(apiVariable))})
-			},
+			open:  openOpenAI,
 		},
 		{
 			name: "gemini", keys: []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}, base: "GOOGLE_GEMINI_BASE_URL",
 			begin: []string{"gemini-"},
 			open: func(model string, at site) llm.Model {
-				return gemini.New(gemini.Config{Model: model, Faults: at.faults, Key: at.key, BaseURL: at.base})
+				return gemini.New(gemini.Config{Model: model, Provider: at.name, Faults: at.faults, Client: at.client, Key: at.key, BaseURL: at.base})
 			},
 		},
 		{
 			name: "ollama", keys: []string{"OLLAMA_API_KEY"}, base: "OLLAMA_HOST", local: true,
 			open: func(model string, at site) llm.Model {
-				return ollama.New(ollama.Config{Model: model, Faults: at.faults, Key: at.key, BaseURL: at.base})
+				return ollama.New(ollama.Config{Model: model, Provider: at.name, Faults: at.faults, Client: at.client, Key: at.key, BaseURL: at.base})
 			},
 		},
 		{
 			name: "lmstudio", keys: []string{"LM_API_TOKEN"}, base: "LMSTUDIO_BASE_URL", local: true,
 			open: func(model string, at site) llm.Model {
-				return lmstudio.New(lmstudio.Config{Model: model, Faults: at.faults, Key: at.key, BaseURL: at.base})
+				return lmstudio.New(lmstudio.Config{Model: model, Provider: at.name, Faults: at.faults, Client: at.client, Key: at.key, BaseURL: at.base})
 			},
 		},
 	}
 }
 
-// apiVariable chooses one of OpenAI's two APIs.
-const apiVariable = "RIDETHROUGH_OPENAI_API"
+// openOpenAI opens a model of OpenAI's API.
+func openOpenAI(model string, at site) llm.Model {
+	return openai.New(openai.Config{Model: model, Provider: at.name, Faults: at.faults, Client: at.client, Key: at.key, BaseURL: at.base, API: at.api})
+}
 
-// Providers returns the names of all providers.
+const (
+	authToken   = "ANTHROPIC_AUTH_TOKEN"   // a bearer token, besides the key
+	apiVariable = "RIDETHROUGH_OPENAI_API" // chooses one of OpenAI's two APIs
+)
+
+// vendorOf returns what speaks an API; false: agents do not.
+func vendorOf(api string) (vendor, bool) {
+	if api == "azure" { // it takes OpenAI's requests, and knows no address without a configuration
+		return vendor{name: api, open: openOpenAI}, true
+	}
+	all := vendors()
+	if i := slices.IndexFunc(all, func(v vendor) bool { return v.name == api }); i >= 0 {
+		return all[i], true
+	}
+	return vendor{}, false
+}
+
+// Providers returns the names of all built-in providers.
 func Providers() []string {
 	var names []string
 	for _, v := range vendors() {
@@ -94,48 +116,30 @@ func Providers() []string {
 	return names
 }
 
-// Model returns the model of a name such as "anthropic/claude-opus-4-5", set up by the environment. The
-// provider may be left out if only it has models with that prefix. No key is needed for a local provider or
-// with a base URL, such as a gateway's. faults classifies its faults.
-func Model(name string, env func(string) string, faults classify.Classifier) (llm.Model, error) {
-	v, model, err := find(name)
-	if err != nil {
-		return nil, err
+// find returns the names of the upstream and of the model of a name such as "anthropic/claude-opus-4-5". The
+// upstream may be left out if only one provider has models with that prefix: as in a request to the gateway,
+// the first upstream with its API is meant.
+func find(c *config.Config, name string) (upstream, model string, err error) {
+	if before, after, ok := strings.Cut(name, "/"); ok && after != "" && c.API(before) != "" {
+		return before, after, nil
 	}
-	at := site{base: env(v.base), env: env, faults: faults}
-	if at.base != "" && !v.reaches(at.base) {
-		return nil, fmt.Errorf("%w: %s: want a base URL such as http://127.0.0.1:8484", ErrEnvironment, v.base)
+	for _, v := range vendors() {
+		if slices.ContainsFunc(v.begin, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
+			return c.First(v.name), name, nil
+		}
 	}
-	for _, variable := range v.keys {
-		at.key = cmp.Or(at.key, env(variable))
-	}
-	if at.key == "" && at.base == "" && !v.local {
-		return nil, fmt.Errorf("%w for %s: set %s", ErrCredentials, v.name, strings.Join(v.keys, " or "))
-	}
-	if v.name == "anthropic" {
-		at.token = env("ANTHROPIC_AUTH_TOKEN")
-	}
-	if api := env(apiVariable); v.name == "openai" && !slices.Contains([]string{"", "chat", "responses"}, api) {
-		return nil, fmt.Errorf("%w: %s: %q; want chat or responses", ErrEnvironment, apiVariable, api)
-	}
-	return v.open(model, at), nil
+	return "", "", fmt.Errorf("model %q: want PROVIDER/MODEL, where PROVIDER is %s", name, list(providers(c)))
 }
 
-// find returns the provider and the model of a name.
-func find(name string) (v vendor, model string, err error) {
-	all := vendors()
-	if before, after, ok := strings.Cut(name, "/"); ok {
-		i := slices.IndexFunc(all, func(v vendor) bool { return v.name == before })
-		if i >= 0 && after != "" {
-			return all[i], after, nil
+// providers returns the names of all providers: the built-in ones and the upstreams that agents can ask.
+func providers(c *config.Config) []string {
+	all := Providers()
+	for _, name := range c.Upstreams() {
+		if _, ok := vendorOf(c.API(name)); ok && !slices.Contains(all, name) {
+			all = append(all, name)
 		}
 	}
-	for _, v := range all {
-		if slices.ContainsFunc(v.begin, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
-			return v, name, nil
-		}
-	}
-	return vendor{}, "", fmt.Errorf("model %q: want PROVIDER/MODEL, where PROVIDER is %s", name, list(Providers()))
+	return all
 }
 
 // reaches reports whether a text is an address of the provider. Ollama's own
@@ -147,13 +151,23 @@ func (v vendor) reaches(base string) bool {
 	return provider.CheckURL(base) == nil
 }
 
+// key returns the first variable with a credential that is set; "": none is.
+func (v vendor) key(env func(string) string) string {
+	for _, variable := range v.keys {
+		if env(variable) != "" {
+			return variable
+		}
+	}
+	return ""
+}
+
 // Base is a provider's base URL from the environment.
 type Base struct {
 	Provider string
 	URL      *url.URL
 }
 
-// Bases returns the base URLs in the environment. It skips invalid ones, which are errors of [Model].
+// Bases returns the base URLs in the environment. It skips invalid ones, which are errors of [Models.Open].
 func Bases(env func(string) string) (all []Base) {
 	for _, v := range vendors() {
 		base := env(v.base)
@@ -169,6 +183,19 @@ func Bases(env func(string) string) (all []Base) {
 		}
 	}
 	return all
+}
+
+// Environment returns a configuration with what the variables of the providers' own tools say.
+func Environment(c config.Config, env func(string) string) config.Config {
+	bases := Bases(env)
+	for _, v := range vendors() {
+		said := config.Provider{Name: v.name, BaseFrom: v.base, KeyEnv: v.key(env)}
+		if i := slices.IndexFunc(bases, func(b Base) bool { return b.Provider == v.name }); i >= 0 {
+			said.Base = bases[i].URL.String()
+		}
+		c.SetProvider(said)
+	}
+	return c
 }
 
 // Suggestions returns a line for each provider that the environment has credentials for.
@@ -191,4 +218,10 @@ func list(words []string) string {
 		return strings.Join(words, "")
 	}
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// missing returns the error of a provider without credentials.
+func (v vendor) missing(upstream string) error {
+	how := "set " + strings.Join(v.keys, " or ")
+	return fmt.Errorf("%w for %s: %s", ErrCredentials, cmp.Or(upstream, v.name), how)
 }

@@ -22,7 +22,7 @@ func env(list string) func(string) string {
 	}
 }
 
-func TestModel_Names(t *testing.T) {
+func TestModels_Names(t *testing.T) {
 	all := env("ANTHROPIC_API_KEY=k OPENAI_API_KEY=k GOOGLE_API_KEY=k")
 	for name, want := range map[string]string{
 		"anthropic/claude-opus-4-5": "anthropic/claude-opus-4-5",
@@ -35,20 +35,20 @@ func TestModel_Names(t *testing.T) {
 		"ollama/hf.co/a/b:Q4":       "ollama/hf.co/a/b:Q4",
 		"lmstudio/qwen/qwen3":       "lmstudio/qwen/qwen3",
 	} {
-		m, err := app.Model(name, all, classify.Classifier{})
+		m, err := app.NewModels(all, nil, classify.Classifier{}).Open(name)
 		if err != nil || m.Name().String() != want {
-			t.Errorf("Model(%q): got %v and error %v, want %s", name, m, err, want)
+			t.Errorf("Open(%q): got %v and error %v, want %s", name, m, err, want)
 		}
 	}
 	for _, name := range []string{"", "llama3", "acme/large", "anthropic/", "/x"} {
-		_, err := app.Model(name, all, classify.Classifier{})
+		_, err := app.NewModels(all, nil, classify.Classifier{}).Open(name)
 		if err == nil || !strings.Contains(err.Error(), "anthropic, openai, gemini, ollama or lmstudio") {
-			t.Errorf("Model(%q): got error %v, want one that lists the providers", name, err)
+			t.Errorf("Open(%q): got error %v, want one that lists the providers", name, err)
 		}
 	}
 }
 
-func TestModel_ErrorNamesWhatIsMissing(t *testing.T) {
+func TestModels_ErrorNamesWhatIsMissing(t *testing.T) {
 	tests := []struct {
 		model, env string
 		want       error
@@ -71,15 +71,15 @@ func TestModel_ErrorNamesWhatIsMissing(t *testing.T) {
 		{"lmstudio/q", "", nil, ""},
 	}
 	for _, tt := range tests {
-		_, err := app.Model(tt.model, env(tt.env), classify.Classifier{})
+		_, err := app.NewModels(env(tt.env), nil, classify.Classifier{}).Open(tt.model)
 		if !errors.Is(err, tt.want) || err != nil && !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s with %q: %v", tt.model, tt.env, err)
 		}
 	}
 }
 
-func TestModel_ErrorsContainNoKey(t *testing.T) {
-	_, err := app.Model("gpt-5", env("OPENAI_BASE_URL=sk-secret"), classify.Classifier{})
+func TestModels_ErrorsContainNoKey(t *testing.T) {
+	_, err := app.NewModels(env("OPENAI_BASE_URL=sk-secret"), nil, classify.Classifier{}).Open("gpt-5")
 	if err == nil || strings.Contains(err.Error(), "sk-secret") {
 		t.Errorf("Model with a key as base URL: %v, want an error without the key", err)
 	}
@@ -88,9 +88,9 @@ func TestModel_ErrorsContainNoKey(t *testing.T) {
 	}
 }
 
-func ExampleModel() {
+func ExampleModels_Open() {
 	env := map[string]string{"OLLAMA_HOST": "127.0.0.1"}
-	m, err := app.Model("ollama/qwen3", func(name string) string { return env[name] }, classify.Classifier{})
+	m, err := app.NewModels(func(name string) string { return env[name] }, nil, classify.Classifier{}).Open("ollama/qwen3")
 	if err != nil {
 		panic(err)
 	}

@@ -102,7 +102,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/doctor", uses: "store fault conversation internal/operation/archive"},
 	{
 		floor: 3, path: "internal/app",
-		uses: "fault/classify agent council store store/background store/jetstream breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool",
+		uses: "fault/classify agent council gateway internal/operation/config store store/background store/jetstream transport breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool",
 	},
 	{floor: 3, path: "internal/terminal/display", uses: "internal/terminal/printable council fault llm policy turn"},
 	{

@@ -88,6 +88,8 @@ var bases = map[string][3]string{
 	"gemini":    {"GOOGLE_GEMINI_BASE_URL", "http://", ""},
 	"ollama":    {"OLLAMA_HOST", "", ""},
 	"lmstudio":  {"LMSTUDIO_BASE_URL", "http://", "/v1"},
+	"work":      {"RIDETHROUGH_UPSTREAM_WORK", "http://", ""}, // upstreams of a configuration
+	"spare":     {"RIDETHROUGH_UPSTREAM_SPARE", "http://", ""},
 }
 
 // simulators are the simulators that a script has started.

@@ -83,10 +83,13 @@ func (r *Route) Bound(w policy.Wait, now time.Time) (policy.Wait, bool) {
 	if r.Since.IsZero() {
 		r.Since = now
 	}
-	if r.Last() || r.On != 0 && !r.On.Has(w.Fault.Kind) {
+	if r.Last() {
 		return w, false
 	}
 	hop, wait := r.Hops[r.At], w.Verdict.Wait
+	if r.On != 0 && !r.On.Has(w.Fault.Kind) && !hop.AtOnce.Has(w.Fault.Kind) {
+		return w, false
+	}
 	left := hop.After - now.Sub(r.Since)
 	switch {
 	case hop.AtOnce.Has(w.Fault.Kind):

@@ -5,6 +5,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -19,7 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/provider"
 )
 
-// name is the provider's, in llm.Name.
+// name is the provider's, in llm.Name, without another.
 const name = "anthropic"
 
 // Config identifies the model, its address and the credentials.
@@ -30,6 +31,10 @@ type Config struct {
 	BaseURL string              // as in ANTHROPIC_BASE_URL, without /v1; "": Anthropic's own
 	Client  *http.Client        // sends the requests; nil: provider.DefaultClient()
 	Faults  classify.Classifier // classifies failures; zero: the built-in rules
+
+	// Provider names the server at BaseURL in model names and faults. Reasoning is sent back only to the
+	// provider that produced it. "": "anthropic".
+	Provider string
 }
 
 // Model is a model behind the Messages API. Its methods may run concurrently.
@@ -57,8 +62,10 @@ func New(c Config) *Model {
 	return &Model{c, sdk.NewMessageService(options...)}
 }
 
-// Name returns the model's name at "anthropic".
-func (m *Model) Name() llm.Name { return llm.Name{Provider: name, Model: m.config.Model} }
+// Name returns the names of the provider and the model.
+func (m *Model) Name() llm.Name {
+	return llm.Name{Provider: cmp.Or(m.config.Provider, name), Model: m.config.Model}
+}
 
 // Stream sends the request once, as [llm.Model] requires.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {

@@ -15,10 +15,11 @@ import (
 const redactedPrefix = "redacted:"
 
 // messages converts a conversation. User and tools are one role, whose consecutive messages become one
-// message, tool results first. Empty content is dropped, because the API rejects it.
-func messages(conversation []llm.Message) (all []sdk.MessageParam) {
+// message, tool results first. Empty content is dropped, because the API rejects it. own is the provider whose
+// reasoning is sent back.
+func messages(own string, conversation []llm.Message) (all []sdk.MessageParam) {
 	for _, m := range conversation {
-		role, content := sdk.MessageParamRoleUser, contentBlocks(m)
+		role, content := sdk.MessageParamRoleUser, contentBlocks(own, m)
 		if m.Role == llm.Assistant {
 			role = sdk.MessageParamRoleAssistant
 		}
@@ -50,7 +51,7 @@ func joinBlocks(blocks, more []sdk.ContentBlockParamUnion) (joined []sdk.Content
 }
 
 // contentBlocks returns the blocks of a message that the API accepts.
-func contentBlocks(m llm.Message) (blocks []sdk.ContentBlockParamUnion) {
+func contentBlocks(own string, m llm.Message) (blocks []sdk.ContentBlockParamUnion) {
 	for _, b := range m.Content {
 		switch b := b.(type) {
 		case llm.Text:
@@ -58,7 +59,7 @@ func contentBlocks(m llm.Message) (blocks []sdk.ContentBlockParamUnion) {
 				blocks = append(blocks, sdk.NewTextBlock(b.Text))
 			}
 		case llm.Reasoning:
-			if m.By.Provider == name && b.Signature != "" {
+			if m.By.Provider == own && b.Signature != "" {
 				blocks = append(blocks, thinkingBlock(b))
 			}
 		case llm.ToolCall:

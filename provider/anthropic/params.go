@@ -17,7 +17,7 @@ const defaultMaxTokens = 32_000
 
 // params converts a request.
 func (m *Model) params(r llm.Request) sdk.MessageNewParams {
-	p := sdk.MessageNewParams{Model: m.config.Model, MaxTokens: defaultMaxTokens, Messages: messages(r.Messages)}
+	p := sdk.MessageNewParams{Model: m.config.Model, MaxTokens: defaultMaxTokens, Messages: messages(m.Name().Provider, r.Messages)}
 	if r.MaxTokens > 0 {
 		p.MaxTokens = int64(r.MaxTokens)
 	}

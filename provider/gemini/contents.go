@@ -12,8 +12,8 @@ import (
 
 // contents converts a conversation. Between two answers of the model are at most two contents: the results
 // of its calls, which must follow them, and the user's messages.
-func contents(model string, conversation []llm.Message) []*genai.Content {
-	w := contentWriter{ids: map[string]bool{}, names: map[string]string{}, needsSignature: !isBeforeGemini3(model)}
+func contents(model llm.Name, conversation []llm.Message) []*genai.Content {
+	w := contentWriter{provider: model.Provider, ids: map[string]bool{}, names: map[string]string{}, needsSignature: !isBeforeGemini3(model.Model)}
 	for _, m := range conversation {
 		if m.Role == llm.Assistant {
 			w.answer(m)
@@ -39,6 +39,7 @@ type contentWriter struct {
 	all                []*genai.Content
 	results, userParts []*genai.Part // since the last answer
 
+	provider       string            // of the model: only what it has produced goes back with its signature
 	ids            map[string]bool   // the call ids made by the API
 	names          map[string]string // the tools of all calls, by id
 	needsSignature bool              // the model requires a signature with the first call of an answer
@@ -56,7 +57,7 @@ func (w *contentWriter) flush() {
 
 // answer writes an answer of a model, unless it is empty.
 func (w *contentWriter) answer(m llm.Message) {
-	own := m.By.Provider == name
+	own := m.By.Provider == w.provider
 	var parts []*genai.Part
 	signed := false // a call of this answer has been written
 	for _, b := range m.Content {

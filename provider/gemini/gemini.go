@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	name   = "gemini" // the provider's, in llm.Name
+	name   = "gemini" // the provider's, in llm.Name, without another
 	google = "https://generativelanguage.googleapis.com/"
 )
 
@@ -32,6 +32,10 @@ type Config struct {
 	BaseURL string              // as in GOOGLE_GEMINI_BASE_URL, without /v1beta; "": Google's own
 	Client  *http.Client        // sends the requests; nil: provider.DefaultClient()
 	Faults  classify.Classifier // classifies failures; zero: the built-in rules
+
+	// Provider names the server at BaseURL in model names and faults. Reasoning is sent back only to the
+	// provider that produced it. "": "gemini".
+	Provider string
 }
 
 // Model is a model behind the Gemini API. Its methods may run concurrently.
@@ -55,8 +59,10 @@ func New(c Config) *Model {
 	return m
 }
 
-// Name returns the model's name at "gemini".
-func (m *Model) Name() llm.Name { return llm.Name{Provider: name, Model: m.config.Model} }
+// Name returns the names of the provider and the model.
+func (m *Model) Name() llm.Name {
+	return llm.Name{Provider: cmp.Or(m.config.Provider, name), Model: m.config.Model}
+}
 
 // Stream sends the request once, as [llm.Model] requires.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
@@ -101,10 +107,10 @@ func (m *Model) ask(ctx context.Context, c *provider.Call, r llm.Request) (err e
 // chunks sends the request, streamed or not.
 func (m *Model) chunks(ctx context.Context, r llm.Request) iter.Seq2[*genai.GenerateContentResponse, error] {
 	if !r.NoStream {
-		return m.client.Models.GenerateContentStream(ctx, m.config.Model, contents(m.config.Model, r.Messages), m.settings(r))
+		return m.client.Models.GenerateContentStream(ctx, m.config.Model, contents(m.Name(), r.Messages), m.settings(r))
 	}
 	return func(yield func(*genai.GenerateContentResponse, error) bool) {
-		yield(m.client.Models.GenerateContent(ctx, m.config.Model, contents(m.config.Model, r.Messages), m.settings(r)))
+		yield(m.client.Models.GenerateContent(ctx, m.config.Model, contents(m.Name(), r.Messages), m.settings(r)))
 	}
 }
 

@@ -20,12 +20,15 @@ type Config struct {
 	BaseURL string              // "": http://127.0.0.1:1234/v1
 	Client  *http.Client        // nil: provider.DefaultClient()
 	Faults  classify.Classifier // classifies failures; zero: the built-in rules
+
+	// Provider names the server at BaseURL in model names and faults. "": "lmstudio".
+	Provider string
 }
 
 // New returns a model. An invalid Config is reported by the first request.
 func New(c Config) *openai.Model {
 	return openai.New(openai.Config{
 		Model: c.Model, Key: c.Key, BaseURL: cmp.Or(c.BaseURL, "http://127.0.0.1:1234/v1"), API: openai.Chat,
-		Client: c.Client, Faults: c.Faults, Provider: "lmstudio",
+		Client: c.Client, Faults: c.Faults, Provider: cmp.Or(c.Provider, "lmstudio"),
 	})
 }

@@ -5,6 +5,7 @@
 package ollama
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -26,6 +27,10 @@ type Config struct {
 	// Context is the size of the context window, in tokens, with which the model is loaded. A conversation
 	// that does not fit is a fault of kind TooLong. 0: the server's default, which may be as little as 4096.
 	Context int
+
+	// Provider names the server at BaseURL in model names and faults. Reasoning is sent back only to the
+	// provider that produced it. "": "ollama".
+	Provider string
 }
 
 // Model is a model of an Ollama server. Its methods may run concurrently.
@@ -37,8 +42,10 @@ type Model struct {
 // New returns a model. An invalid Config is reported by the first request.
 func New(c Config) *Model { return &Model{config: c, client: provider.Observe(c.Client)} }
 
-// Name returns the model's name at "ollama".
-func (m *Model) Name() llm.Name { return llm.Name{Provider: "ollama", Model: m.config.Model} }
+// Name returns the names of the provider and the model.
+func (m *Model) Name() llm.Name {
+	return llm.Name{Provider: cmp.Or(m.config.Provider, "ollama"), Model: m.config.Model}
+}
 
 // Stream sends the request once, as [llm.Model] requires.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {

@@ -35,7 +35,7 @@ func Chat(s command.Streams) *cobra.Command {
 			"use any number of terminals at once.\n\n" +
 			"In a pipe, with TERM=dumb, --plain or ACCESSIBLE, chat only appends lines. Each line of input is a message,\n" +
 			"and the command ends when the input has ended and everything is answered.\n\n" +
-			"Keys and base URLs are read from the same variables as for `ridethrough run`.\n\n" +
+			"Models, keys and base URLs are found in the same places as for `ridethrough run`.\n\n" +
 			"The exit code is 0 when you leave, 1 for failures, 2 for wrong usage, 77 for missing or rejected\n" +
 			"credentials, 78 for mistakes in the configuration, 129 if the terminal was closed, 130 after SIGINT and\n" +
 			"143 after SIGTERM. With plain lines it is 75 if the last turn failed because the provider stayed down or\n" +

@@ -17,6 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/server/client"
 	"github.com/ridethrough/ridethrough/internal/terminal/chat"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
@@ -52,7 +53,8 @@ func (c *chatCmd) open(ctx context.Context, errs io.Writer, log *slog.Logger) (a
 	}
 	tools, end, err := c.tools.open(ctx, errs)
 	if err == nil {
-		at, err = c.openLocal(ctx, at, app.Agents{Env: c.streams.Env, Policy: c.config.Named, Tools: tools, Approve: c.approve, Faults: c.settings.Faults(&c.config)}, log)
+		models := app.NewModels(c.streams.Env, func() *config.Config { return &c.config }, c.settings.Faults(&c.config))
+		at, err = c.openLocal(ctx, at, app.Agents{Models: models, Tools: tools, Approve: c.approve}, log)
 	}
 	if err != nil {
 		end()
@@ -172,21 +174,22 @@ func settingsError(err error) error {
 		return nil
 	case errors.Is(err, app.ErrCredentials):
 		return command.WithCode(err, command.ExitNoAuth)
-	case errors.Is(err, app.ErrEnvironment):
+	case errors.Is(err, app.ErrEnvironment), errors.Is(err, app.ErrConfig):
 		return command.WithCode(err, command.ExitConfig)
 	}
 	return serverError(err)
 }
 
-// policy returns the name of the chosen policy; "": it has none, as it is in a file.
+// policy returns the name of the policy that the user has chosen; "": none is, or it is in a file. Then each
+// upstream's holds, or that of the configuration.
 func (c *chatCmd) policy() string {
-	flag := c.settings.Command.Flags().Lookup("policy")
+	flag, variable := c.settings.Command.Flags().Lookup("policy"), c.streams.Env("RIDETHROUGH_POLICY")
 	switch name := c.config.Policy(); {
 	case c.serverURL() != "" && !flag.Changed:
-		return cmp.Or(c.streams.Env("RIDETHROUGH_POLICY"), flag.DefValue)
+		return cmp.Or(variable, flag.DefValue)
 	case c.serverURL() != "":
 		return flag.Value.String()
-	case name == ownPolicy:
+	case name == ownPolicy, !flag.Changed && variable == "":
 		return ""
 	default:
 		return name

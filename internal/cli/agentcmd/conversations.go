@@ -46,14 +46,14 @@ func (c *conversations) dataDir() string {
 
 // Attach adds conversations and councils to what is served. The conversations answer that they are
 // unavailable until their store is open, which the gateway does not wait for.
-func (c *conversations) Attach(ctx context.Context, to *server.Config, from *config.Config, faults classify.Classifier) (end func(), err error) {
-	c.store.Replicas = from.Replicas
+func (c *conversations) Attach(ctx context.Context, to *server.Config, conf func() *config.Config, faults classify.Classifier) (end func(), err error) {
+	c.store.Replicas = conf().Replicas
 	dir := c.dataDir()
 	if dir != "" {
 		to.History = history.Open(filepath.Join(dir, "history.json"), to.Log)
 		to.Audit = audit.Open(filepath.Join(dir, "audit.jsonl"), to.Log)
 	}
-	w := app.Agents{Env: c.store.Streams.Env, Policy: from.Named, Watch: watchBoth(to.Feed, to.History), Faults: faults}
+	w := app.Agents{Models: app.NewModels(c.store.Streams.Env, conf, faults), Watch: watchBoth(to.Feed, to.History)}
 	to.Council = w.Councils()
 	if dir == "" && c.store.URL() == "" {
 		return func() {}, nil

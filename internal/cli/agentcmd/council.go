@@ -16,6 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -30,7 +31,7 @@ func Council(s command.Streams) *cobra.Command {
 			"its provider fails temporarily. When enough members have answered, the others get a grace period. Then the\n" +
 			"judge merges the answers into one. That answer goes to standard output, the state of the members to standard\n" +
 			"error. Without a question argument, council reads standard input; an argument - includes it.\n\n" +
-			"Keys and base URLs are read from the same variables as for `ridethrough run`.\n\n" +
+			"Models, keys and base URLs are found in the same places as for `ridethrough run`.\n\n" +
 			"The exit code is 0 for an answer, 1 for none, 2 for wrong usage, 75 if providers stayed down, 77 for\n" +
 			"missing or rejected credentials, 78 for mistakes in the configuration, 130 after Ctrl+C and 143 after\n" +
 			"SIGTERM. Without a merged answer, the members' answers are printed to standard error.",
@@ -81,6 +82,7 @@ func (c *councilCmd) flags(cmd *cobra.Command) {
 	f.BoolVar(&t.ShowTries, "attempts-in-prompt", false, "tell the judge how many tries each member needed")
 	f.BoolVar(&c.answers, "members-answers", false, "print each member's answer to standard error")
 	c.outputFlags.flags(cmd)
+	(&configflags.Flags{Streams: c.streams}).AddFile(cmd)
 }
 
 // run runs the council.
@@ -120,11 +122,12 @@ func (c *councilCmd) openModels() error {
 	if err != nil {
 		return err
 	}
-	w := app.Agents{Env: c.streams.Env}
-	if conf, err := c.settings.Interactive(); err == nil { // a council needs no configuration
-		w.Faults = c.settings.Faults(&conf)
+	conf, err := c.settings.Interactive()
+	if err != nil {
+		return err
 	}
-	seated, err := w.Councils()(c.models, c.judge)
+	models := app.NewModels(c.streams.Env, func() *config.Config { return &conf }, c.settings.Faults(&conf))
+	seated, err := app.Agents{Models: models}.Councils()(c.models, c.judge)
 	if err != nil {
 		return modelError(err)
 	}

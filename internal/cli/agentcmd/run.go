@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/agent"
-	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 	"github.com/ridethrough/ridethrough/policy"
@@ -31,7 +30,8 @@ func Run(s command.Streams) *cobra.Command {
 		Long: "run asks a model and runs the tools that it calls until it has answered. The answer goes to standard\n" +
 			"output, progress to standard error. Without a prompt argument, run reads standard input; an argument -\n" +
 			"includes it.\n\n" +
-			"Keys and base URLs are read from the variables that the providers' own tools use: ANTHROPIC_API_KEY,\n" +
+			"A model is at an upstream of the configuration, with its address, key, policy, limits and fallbacks, or at a\n" +
+			"built-in provider. Those read the variables that the providers' own tools use: ANTHROPIC_API_KEY,\n" +
 			"ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, GOOGLE_API_KEY, OLLAMA_HOST and so on.\n\n" +
 			"The exit code is 0 if the model has answered, 1 if the turn failed, 2 for wrong usage, 75 if the\n" +
 			"provider stayed down or the account is spent, 77 for missing or rejected credentials, 78 for mistakes\n" +
@@ -77,7 +77,6 @@ type runCmd struct {
 	server          string
 
 	view      view
-	faults    classify.Classifier
 	unlimited policy.Policy // without --max-wait; zero: that limits nothing
 	ended     turn.Sealed   // how the turn has ended; zero: it has not
 	cause     turn.Error    // why it failed
@@ -94,8 +93,8 @@ type modelFlags struct {
 // flags adds them to a command.
 func (c *modelFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVarP(&c.model, "model", "m", "", "the model, as PROVIDER/MODEL [RIDETHROUGH_MODEL]")
-	f.StringArrayVar(&c.fallback, "fallback", nil, "a model that takes over when the previous one stays down; repeatable")
+	f.StringVarP(&c.model, "model", "m", "", "the model, as PROVIDER/MODEL, where PROVIDER may be an upstream of the configuration [RIDETHROUGH_MODEL]")
+	f.StringArrayVar(&c.fallback, "fallback", nil, "a model that takes over when the previous one stays down; repeatable (default those of the upstream)")
 	f.DurationVar(&c.patience, "patience", 0, "how long a model may fail before its fallback takes over")
 	f.String("policy", "interactive", "the retry policy: a preset, one from the configuration, none, or a file with one [RIDETHROUGH_POLICY]")
 	f.StringVar(&c.system, "system", "", "the system prompt, or @FILE")

@@ -12,15 +12,19 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 	"github.com/ridethrough/ridethrough/internal/cli/outlook"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
 )
 
 // maxWait is the default of --max-wait, so that scripts do not hang.
@@ -28,50 +32,56 @@ const maxWait = 10 * time.Minute
 
 // newAgent returns the agent of the turn, without its tools and storage.
 func (c *runCmd) newAgent() (w agent.Agent, err error) {
-	if w.Retry.Policy, err = c.policy(); err != nil {
+	agents, err := c.agents()
+	if err != nil {
 		return w, err
-	}
-	if w.Model, w.Fallback, err = c.models(); err != nil {
-		return w, err
-	}
-	if w.Log, err = c.logger(); err != nil {
-		return w, err
-	}
-	if w.System, err = readSystem(c.system); err != nil {
-		return w, err
-	}
-	switch w.Effort = llm.Effort(c.effort); w.Effort {
-	case "", llm.Low, llm.Medium, llm.High:
-	default:
-		return w, fmt.Errorf("--effort %q: want low, medium or high", c.effort)
 	}
 	if c.maxTokens < 0 || c.patience < 0 {
 		return w, errors.New("--max-tokens and --patience must not be negative")
 	}
-	w.Patience, w.MaxTokens, w.NoStream = c.patience, c.maxTokens, c.whole
-	w.Approve = c.approve
-	return w, nil
+	s := conversation.Settings{Model: c.model, Fallback: c.fallback, Patience: wire.Millis(c.patience)}
+	const variable = "RIDETHROUGH_MODEL"
+	if s.Model = cmp.Or(c.model, c.streams.Env(variable)); s.Model == "" {
+		return w, command.WithCode(noModel(app.Suggestions(c.streams.Env)), command.ExitConfig)
+	}
+	if s.System, err = readSystem(c.system); err != nil {
+		return w, err
+	}
+	switch s.Effort = c.effort; llm.Effort(s.Effort) {
+	case "", llm.Low, llm.Medium, llm.High:
+	default:
+		return w, fmt.Errorf("--effort %q: want low, medium or high", c.effort)
+	}
+	w, err = agents.Agent(context.Background(), s)
+	_, coded := errors.AsType[command.Error](modelError(err))
+	switch {
+	case err != nil && !coded && c.model == "" && len(c.fallback) == 0:
+		return w, command.Misconfigured(variable, err)
+	case err != nil:
+		return w, modelError(err)
+	}
+	w.MaxTokens, w.NoStream = c.maxTokens, c.whole
+	w.Log, err = c.logger()
+	return w, err
 }
 
-// models returns the model and its fallbacks.
-func (c *runCmd) models() (first llm.Model, others []llm.Model, err error) {
-	const variable = "RIDETHROUGH_MODEL"
-	name := cmp.Or(c.model, c.streams.Env(variable))
-	if name == "" {
-		return nil, nil, command.WithCode(noModel(app.Suggestions(c.streams.Env)), command.ExitConfig)
+// agents returns what makes the agent, with --max-wait applied.
+func (c *runCmd) agents() (app.Agents, error) {
+	conf, err := c.settings.Interactive()
+	if err != nil {
+		return app.Agents{}, err
 	}
-	for _, name := range append([]string{name}, c.fallback...) {
-		m, err := app.Model(name, c.streams.Env, c.faults)
-		_, failed := errors.AsType[command.Error](modelError(err))
-		switch {
-		case err != nil && !failed && c.model == "" && len(others) == 0:
-			return nil, nil, command.Misconfigured(variable, err)
-		case err != nil:
-			return nil, nil, modelError(err)
+	if c.maxWait, err = c.maxTotalWait(); err != nil {
+		return app.Agents{}, err
+	}
+	models := app.NewModels(c.streams.Env, func() *config.Config { return &conf }, c.settings.Faults(&conf))
+	return app.Agents{Models: models, Approve: c.approve, Bound: func(p policy.Policy) policy.Policy {
+		limited := capped(p, c.maxWait)
+		if limited.MaxWait != p.MaxWait {
+			c.unlimited = p
 		}
-		others = append(others, m)
-	}
-	return others[0], others[1:], nil
+		return limited
+	}}, nil
 }
 
 // modelError adds the exit code to an error about credentials or the environment.
@@ -80,6 +90,8 @@ func modelError(err error) error {
 	switch {
 	case errors.Is(err, app.ErrCredentials):
 		return command.WithCode(err, command.ExitNoAuth)
+	case errors.Is(err, app.ErrConfig):
+		return command.WithCode(configflags.Explain(err), command.ExitConfig)
 	case errors.Is(err, app.ErrEnvironment):
 		return command.WithCode(err, command.ExitConfig)
 	}
@@ -93,22 +105,6 @@ func noModel(ready []string) error {
 		return fmt.Errorf("%s, where PROVIDER is one of %s", how, command.List(app.Providers()))
 	}
 	return fmt.Errorf("%s: %s", how, strings.Join(ready, ", "))
-}
-
-// policy returns the retry policy, with --max-wait applied.
-func (c *runCmd) policy() (policy.Policy, error) {
-	conf, err := c.settings.Interactive()
-	if err != nil {
-		return policy.Policy{}, err
-	}
-	c.faults = c.settings.Faults(&conf)
-	wait, err := c.maxTotalWait()
-	p := conf.Retry()
-	limited := capped(p, wait)
-	if limited.MaxWait != p.MaxWait {
-		c.unlimited, c.maxWait = p, wait
-	}
-	return limited, err
 }
 
 // waitLimit says that --max-wait has ended the turn; "": something else has.

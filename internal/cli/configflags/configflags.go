@@ -179,8 +179,8 @@ func (f *Flags) Resolve() (t Resolved, err error) {
 	return t, t.Level.UnmarshalText([]byte(t.Config.Log))
 }
 
-// Interactive returns the configuration for a command with a waiting user: the
-// policy is that of the flag or the environment, or else interactive.
+// Interactive returns the configuration for a command with a waiting user. The policy of the flag or the
+// environment holds at every upstream; one that is set nowhere is interactive.
 func (f *Flags) Interactive() (conf config.Config, err error) {
 	path, named := f.File()
 	conf, err = config.Load(path)
@@ -190,8 +190,14 @@ func (f *Flags) Interactive() (conf config.Config, err error) {
 	if err != nil {
 		return conf, command.WithCode(err, command.ExitConfig)
 	}
-	_ = conf.Set("policy", "interactive", f.Command.Name()) // a preset's name is always right
-	return conf, f.override(&conf, "policy")
+	if err := errors.Join(f.override(&conf, "policy"), f.overrideUpstreams(&conf)); err != nil {
+		return conf, err
+	}
+	if conf.Overridden("policy") != "" {
+		conf.UseOnePolicy()
+	}
+	conf.UseDefault("interactive", "default of "+f.Command.Name())
+	return conf, nil
 }
 
 // Explain returns an error in the configuration with the lines that it is about.

@@ -18,9 +18,9 @@ func Config(s command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Check, show and describe the configuration",
-		Long: "config is about the file that `ridethrough serve` reads: the one that --config or RIDETHROUGH_CONFIG\n" +
-			"names, or else $XDG_CONFIG_HOME/ridethrough/config.yaml or ~/.config/ridethrough/config.yaml. The file is\n" +
-			"optional.",
+		Long: "config is about the file that `ridethrough serve`, run, chat and council read: the one that --config or\n" +
+			"RIDETHROUGH_CONFIG names, or else $XDG_CONFIG_HOME/ridethrough/config.yaml or\n" +
+			"~/.config/ridethrough/config.yaml. The file is optional.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

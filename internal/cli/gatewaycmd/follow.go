@@ -28,7 +28,7 @@ type reloader struct {
 	log     *slog.Logger
 	audit   *audit.Log
 	level   *slog.LevelVar
-	shown   atomic.Pointer[config.Config] // the configuration in force
+	shown   *atomic.Pointer[config.Config] // the configuration in force
 
 	faults     *config.FaultsFile
 	faultsFile func(*config.Config) (path string, named bool) // of a configuration

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -66,6 +67,7 @@ type serveCmd struct {
 	log    *logging.Log
 	level  *slog.LevelVar // of the log
 	faults *config.FaultsFile
+	shown  atomic.Pointer[config.Config] // the configuration in force
 	dog    watchdog.Watchdog
 }
 
@@ -74,7 +76,8 @@ type Extension interface {
 	AddFlags(*cobra.Command)
 	// Attach adds it; detach ends it once nothing is served any more.
 	// faults classifies the faults of providers.
-	Attach(ctx context.Context, to *server.Config, conf *config.Config, faults classify.Classifier) (detach func(), err error)
+	// conf returns the configuration in force, which may change.
+	Attach(ctx context.Context, to *server.Config, conf func() *config.Config, faults classify.Classifier) (detach func(), err error)
 }
 
 // run serves until ctx ends.
@@ -100,7 +103,8 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 	c.faults = c.openFaults(&t.Config, log.Logger)
 	served.Warnings = c.faults.Warnings
 	t.Gateway.Faults = c.classifier()
-	end, err := c.extension.Attach(ctx, &served, &t.Config, c.classifier())
+	c.shown.Store(&t.Config)
+	end, err := c.extension.Attach(ctx, &served, c.shown.Load, c.classifier())
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -157,8 +161,7 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 			log.Info("upstream", "name", u.Name, "url", u.Base.String())
 		}
 	}
-	following := &reloader{inForce: t, addr: l.Addr().String(), gateway: g, log: log, audit: served.Audit, level: c.level, faults: c.faults, faultsFile: c.FaultsFile}
-	following.shown.Store(&t.Config)
+	following := &reloader{inForce: t, addr: l.Addr().String(), gateway: g, log: log, audit: served.Audit, level: c.level, faults: c.faults, faultsFile: c.FaultsFile, shown: &c.shown}
 	defer c.follow(ctx, following)()
 	defer time.AfterFunc(startTime, dropText).Stop()
 	log.Info("page", "url", base+"/-/ui/")

@@ -23,7 +23,7 @@ func file(start func(*reader, *node) Config) codec[Config] {
 			"The origins of web pages that may use the gateway and its API below /-/ from a browser, such as an app on another port.", "", "no pages but the gateway's own, and those of installed apps with a scheme of their own",
 		}),
 		newField("policy", choices(), func(c *Config) *choice { return &c.policy }, fieldDoc{
-			"The retry policy of upstreams without a policy of their own.", "patient", "",
+			"The retry policy of upstreams without a policy of their own. run and chat are interactive without it.", "patient", "",
 		}),
 		newField("policies", byName("policies by name", policyName(), policyFields()), func(c *Config) *[]named[rule] { return &c.policies }, fieldDoc{
 			"Your own policies by name. A name begins with a letter.", "", "only the presets",

@@ -57,7 +57,7 @@ func upstreams() codec[upstream] {
 		newField("policy", choices(), func(u *upstream) *choice { return &u.policy }, fieldDoc{"The retry policy.", "", "the policy of the file"}),
 		newField("limits", timeLimits("limits", true), func(u *upstream) *limits { return &u.limits }, fieldDoc{"The time limits of one try.", "", "the defaults"}),
 		newField("body", size(), func(u *upstream) *int64 { return &u.body }, fieldDoc{"The largest request body. A larger one is rejected with status 413.", "32MiB", ""}),
-		newField("fallback", chain(), func(u *upstream) *[]fallback { return &u.fallback }, fieldDoc{"The upstreams or models that take over a failing call, in order.", "", "none"}),
+		newField("fallback", chain(), func(u *upstream) *[]fallback { return &u.fallback }, fieldDoc{"The upstreams or models that take over a failing call, in order. For agents, --fallback replaces them.", "", "none"}),
 		newField("routes", seq("a list of routes", routes()), func(u *upstream) *[]route { return &u.routes }, fieldDoc{"Overrides for some models. The first matching route applies.", "", "none"}),
 		newField("ca", anyName("a path"), func(u *upstream) *string { return &u.ca }, fieldDoc{"A file with certificates of authorities, in PEM, that are trusted besides the system's, relative to the configuration file. It is read with the configuration.", "", "only the system's, or those of the file in SSL_CERT_FILE"}),
 		newField("proxy", proxyURL(), func(u *upstream) *string { return &u.proxy }, fieldDoc{"The proxy to this upstream. none connects directly.", "", "the proxy that HTTPS_PROXY or HTTP_PROXY names, unless NO_PROXY excludes the host"}),
@@ -122,7 +122,7 @@ func chain() codec[[]fallback] {
 		schema{name: "fallback", about: "Another upstream or model for a failing call.", expected: "the fields of a fallback", Required: []string{"to"}}, newFallback,
 		newField("to", anyName("the name of an upstream"), func(f *fallback) *string { return &f.to }, fieldDoc{"The upstream's name. It must serve the same API, and have its own key or key: none unless it is on the same host. It may be this upstream itself, with another model.", "", "required"}),
 		newField("model", anyName("the name of a model"), func(f *fallback) *string { return &f.model }, fieldDoc{"The model that it is asked for.", "", "the model of the request"}),
-		newField("after", duration(), func(f *fallback) *time.Duration { return &f.after }, fieldDoc{"How long after its arrival a call moves here if no content of an answer has come. An answer that is not streamed may take 90s in any case.", "", "until the previous upstream gives up"}),
+		newField("after", duration(), func(f *fallback) *time.Duration { return &f.after }, fieldDoc{"How long after its arrival a call moves here if no content of an answer has come. An answer that is not streamed may take 90s in any case. For agents, it counts from the first fault of a turn.", "", "until the previous upstream gives up"}),
 		newField("immediately-on", kindsOf(), func(f *fallback) *fault.Set { return &f.immediatelyOn }, fieldDoc{"The kinds of faults that move a call here without waiting. With refused, an answer without content in which the model or a filter refuses does too.", "", "none"}).formerly("at-once"),
 	))
 }
