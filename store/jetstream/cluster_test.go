@@ -158,11 +158,16 @@ func TestCluster_TLSAndSecretAreRequired(t *testing.T) {
 
 const secret = "only-the-nodes-know"
 
+// oneCluster is held while a cluster runs: elections of two on a busy machine disturb each other.
+var oneCluster sync.Mutex
+
 // startCluster starts the nodes of a cluster until the test ends, concurrently: a
 // single one waits for others.
 func startCluster(t *testing.T, configs []jetstream.Config) []store.Store {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	oneCluster.Lock()
+	t.Cleanup(oneCluster.Unlock) // after the nodes are closed
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	nodes := make([]store.Store, len(configs))
 	var all sync.WaitGroup
