@@ -36,13 +36,13 @@ type Config struct {
 	// SpreadWait, Breaker and Prior, and the Start, Sleep and OnTry of its Retry.
 	Agent func(context.Context, Settings) (agent.Agent, error)
 
-	Breakers   *breaker.Set  // of the providers; nil: the runner has a set of its own
-	Name       string        // of this runner, in the logs of conversations; "": none
-	Workers    int           // turns in progress at the same time, without parked ones; 0: 64
-	ParkAfter  time.Duration // a wait up to this stays with its worker; 0: 30 s
-	Supervisor policy.Policy // when a turn is taken up again after its worker failed; the zero Policy: policy.Worker()
-	OnEvent    func(Event)   // called by the workers, maybe several at once; nil: none
-	Log        *slog.Logger  // nil: none
+	Breakers   *breaker.Set         // of the providers; nil: the runner has a set of its own
+	Name       string               // of this runner, in the logs of conversations; "": none
+	Workers    int                  // turns in progress at the same time, without parked ones; 0: 64
+	ParkAfter  time.Duration        // a wait up to this stays with its worker; 0: 30 s
+	Supervisor func() policy.Policy // returns when a turn is taken up again after its worker failed; nil: policy.Worker
+	OnEvent    func(Event)          // called by the workers, maybe several at once; nil: none
+	Log        *slog.Logger         // nil: none
 }
 
 // Runner works on conversations. Its methods may run concurrently. Several runners,
@@ -82,8 +82,8 @@ var (
 func New(c Config) *Runner {
 	c.Workers = cmp.Or(c.Workers, 64)
 	c.ParkAfter = cmp.Or(c.ParkAfter, 30*time.Second)
-	if c.Supervisor.Retries == 0 {
-		c.Supervisor = policy.Worker()
+	if c.Supervisor == nil {
+		c.Supervisor = policy.Worker
 	}
 	if c.Breakers == nil {
 		c.Breakers = &breaker.Set{}

@@ -45,7 +45,7 @@ func (w *worker) supervise(ctx context.Context, f *failed, at time.Time) error {
 	if w.said || at.Sub(w.log.now.claimed) >= longLife {
 		run = policy.Run{}
 	}
-	next, verdict := w.runner.Supervisor.Next(run, &fault.Error{Kind: fault.Unavailable, Message: f.Error()}, false, at, rand.Float64())
+	next, verdict := w.runner.Supervisor().Next(run, &fault.Error{Kind: fault.Unavailable, Message: f.Error()}, false, at, rand.Float64())
 	w.runner.Log.Error("a worker failed", "turn", w.turn, "error", f.Error(), "failures", next.Tries, "wait", verdict.Wait, "stop", verdict.Stop)
 	if verdict.Stop != "" {
 		return w.giveUp(ctx, f, next.Tries)

@@ -15,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -163,6 +164,30 @@ func TestRunner_OnlyDeathsSoonAfterClaimCount(t *testing.T) {
 			time.Sleep(time.Hour)
 			if got := h.ends(ids); got[turn.Done] != 1 {
 				t.Errorf("%s: got ends %v, want the turn done", tt.name, got)
+			}
+		})
+	}
+}
+
+func TestConfig_SupervisorSetsWaitsAndTheirNumber(t *testing.T) {
+	for _, tt := range []struct {
+		supervisor policy.Policy
+		took       time.Duration
+	}{
+		{policy.Policy{}, 0},
+		{policy.Policy{Retries: 2, Backoff: policy.Backoff{Steps: []time.Duration{time.Minute}}}, 2 * time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newFixture(t)
+			h.model = panics{}
+			h.config.Supervisor = func() policy.Policy { return tt.supervisor }
+			runner, end := h.runner()
+			defer end()
+			c, began := h.create(runner), time.Now()
+			h.say(runner, c, "hello")
+			got := strings.Join(follow(t, runner, c, 0, 1), "\n")
+			if failed := turns(t, runner, c); len(failed) != 1 || !slices.Contains(slices.Collect(maps.Values(failed)), turn.Failed) || time.Since(began) != tt.took || !strings.Contains(got, "error: panic: no") {
+				t.Errorf("%d retries: turns %v after %v, want one failed after %v; events:\n%s", tt.supervisor.Retries, failed, time.Since(began), tt.took, got)
 			}
 		})
 	}

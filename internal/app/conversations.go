@@ -70,7 +70,9 @@ const closeTime = 10 * time.Second
 // Runner returns the runner of the conversations in a store.
 func (w Agents) Runner(store store.Store, log *slog.Logger) *conversation.Runner {
 	name, _ := os.Hostname() // it is only for the logs
-	return conversation.New(conversation.Config{Store: store, Agent: w.Agent, Name: name, OnEvent: w.Watch, Log: log})
+	return conversation.New(conversation.Config{
+		Store: store, Agent: w.Agent, Supervisor: w.Models.supervisor, Name: name, OnEvent: w.Watch, Log: log,
+	})
 }
 
 // Start runs the turns of the conversations in a store as soon as it is open, until ctx ends and end is

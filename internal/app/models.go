@@ -243,6 +243,9 @@ func (m *Models) places(s conversation.Settings) (all []place, hops []gateway.Fa
 	return all, hops, first.check(all[1:])
 }
 
+// supervisor returns the supervisor's policy of the configuration in force.
+func (m *Models) supervisor() policy.Policy { return m.config().Supervisor() }
+
 // policy returns the policy of a name for a place; "": the place's own, or that of the configuration.
 func (m *Models) policy(name string, at place) (policy.Policy, error) {
 	if own, _, _ := at.ForModel(at.model); name == "" && own != nil {

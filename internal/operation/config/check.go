@@ -13,6 +13,7 @@ import (
 // In each call, either p or chain is zero.
 func (c *Config) visit(see func(path string, p choice, chain []fallback)) {
 	see("policy", c.policy, nil)
+	see("supervisor", c.supervisor, nil)
 	for _, u := range c.upstreams {
 		at := "upstreams." + u.name
 		see(at+".policy", u.value.policy, nil)

@@ -34,16 +34,17 @@ type Config struct {
 
 	Replicas int // of conversations on NATS servers; 0: one on each server, up to 3
 
-	token     secret
-	tls       keyPair
-	tokens    string // the path of a file
-	policy    choice
-	policies  []named[rule]
-	upstreams []named[upstream] // none: one for each API
-	faults    string            // the path of a file
-	spool     spool
-	receive   receive
-	detached  detached
+	token      secret
+	tls        keyPair
+	tokens     string // the path of a file
+	policy     choice
+	supervisor choice
+	policies   []named[rule]
+	upstreams  []named[upstream] // none: one for each API
+	faults     string            // the path of a file
+	spool      spool
+	receive    receive
+	detached   detached
 
 	source source
 	at     map[string]pos    // the position of each value in the file
@@ -96,6 +97,9 @@ func (c *Config) complete() {
 	}
 	if c.policy == (choice{}) {
 		c.policy.name = "patient"
+	}
+	if c.supervisor == (choice{}) {
+		c.supervisor.name = "worker"
 	}
 }
 

@@ -37,6 +37,7 @@ func ExampleConfig_Show() {
 	// Output:
 	// listen: 127.0.0.1:9000           # --listen
 	// policy: quick                    # config.yaml:1
+	// supervisor: worker               # default
 	// policies:
 	//   quick:
 	//     backoff: [1s]                # config.yaml:3
@@ -150,6 +151,7 @@ upstreams:
 		}
 	}
 	// Output:
+	// worker: 10 retries, ["supervisor"]
 	// simple: 3 retries, ["anthropic, route 1"]
 	// quick: 3 retries, ["anthropic"]
 	// policy of conversations: 5 retries, ["conversations" "openai"]

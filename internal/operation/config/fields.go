@@ -25,6 +25,9 @@ func file(start func(*reader, *node) Config) codec[Config] {
 		newField("policy", choices(), func(c *Config) *choice { return &c.policy }, fieldDoc{
 			"The retry policy of upstreams without a policy of their own. run and chat are interactive without it.", "patient", "",
 		}),
+		newField("supervisor", choices(), func(c *Config) *choice { return &c.supervisor }, fieldDoc{
+			"The policy by which a conversation's turn is taken up again after its worker failed, such as when its process died. What a turn waits for its provider does not count.", "worker", "",
+		}),
 		newField("policies", byName("policies by name", policyName(), policyFields()), func(c *Config) *[]named[rule] { return &c.policies }, fieldDoc{
 			"Your own policies by name. A name begins with a letter.", "", "only the presets",
 		}),

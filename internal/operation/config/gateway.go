@@ -170,6 +170,9 @@ func (m *mapper) policy(c choice) *policy.Policy {
 // Retry returns the default policy.
 func (c *Config) Retry() policy.Policy { return c.resolve(c.policy) }
 
+// Supervisor returns the policy by which turns are taken up again after their workers failed.
+func (c *Config) Supervisor() policy.Policy { return c.resolve(c.supervisor) }
+
 // Named returns a preset or a named policy of the file; "": the default policy.
 func (c *Config) Named(name string) (policy.Policy, error) {
 	switch {

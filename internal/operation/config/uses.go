@@ -12,7 +12,7 @@ type Use struct {
 	Name   string
 	Policy policy.Policy
 	Preset bool     // it is built in
-	By     []string // "conversations", upstreams, and routes as "anthropic, route 1"
+	By     []string // "conversations", "supervisor", upstreams, and routes as "anthropic, route 1"
 }
 
 // Uses returns all named policies and those without a name. Conversations use the
@@ -36,6 +36,7 @@ func (c *Config) Uses() []Use {
 		all[i].By = append(all[i].By, by)
 	}
 	use(c.policy, "conversations")
+	use(c.supervisor, "supervisor")
 	for _, u := range c.all() {
 		if p := u.value.policy; p != (choice{}) {
 			use(p, u.name)
