@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -78,7 +77,7 @@ type Agent struct {
 	Steering func() []turn.UserMessage
 
 	OnActivity func(Activity) // reports progress, for a watchdog; nil: none
-	Log        *slog.Logger   // of retries and the ends of turns, without any content; nil: none
+	OnReport   func(Report)   // gets the tries, waits and ends of turns, one at a time for each turn; nil: none
 	MaxSteps   int            // the limit on the answers of a turn; 0: 100
 }
 
@@ -238,7 +237,6 @@ func (r *run) sealed(status turn.Status, pending []turn.Event) turn.Sealed {
 	if m.TimeToFirstToken == 0 && !r.first.IsZero() {
 		m.TimeToFirstToken = r.Prior.Duration + r.first.Sub(r.started)
 	}
-	r.log(slog.LevelInfo, "turn sealed", "status", status, "retries", m.RetryCount, "waited", m.TotalRetryDelay)
 	return turn.Sealed{Status: status, Metrics: m}
 }
 
@@ -254,6 +252,7 @@ func (r *run) keep(events ...turn.Event) error {
 	}
 	for _, e := range events {
 		r.state = r.state.Apply(e)
+		r.report(e)
 	}
 	for _, e := range events {
 		if err := r.show(e); err != nil {
@@ -276,12 +275,6 @@ func (r *run) show(e turn.Event) error {
 func (r *run) reportActivity(a Activity) {
 	if r.OnActivity != nil {
 		r.OnActivity(a)
-	}
-}
-
-func (r *run) log(level slog.Level, message string, args ...any) {
-	if r.Log != nil {
-		r.Log.Log(r.ctx, level, message, args...)
 	}
 }
 

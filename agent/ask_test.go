@@ -1,10 +1,9 @@
 package agent_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -69,20 +68,21 @@ func TestAsk_EndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestAgent_ReportsEveryActivity(t *testing.T) {
+func TestAgent_ReportsActivitiesAndTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var acts []agent.Activity
-		var log bytes.Buffer
+		var told []string
 		w := agent.Agent{
 			Model:      llmtest.New(large, llmtest.Fails(busy), llmtest.Calls(llmtest.Call("1", "look", "{}")), llmtest.Says("a secret")),
 			Tools:      []tool.Tool{gives("look", 0, "secret")},
 			OnActivity: func(a agent.Activity) { acts = append(acts, a) },
-			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-				if a.Key == slog.TimeKey {
-					return slog.Attr{}
+			OnReport: func(r agent.Report) {
+				what := fmt.Sprintf("try %d failed: %t", r.Try.N, r.Try.Fault != nil)
+				if r.Event != nil {
+					what = turn.Type(r.Event)
 				}
-				return a
-			}})),
+				told = append(told, r.Name.String()+" "+what)
+			},
 			Retry: patient(),
 		}
 		play(t.Context(), w, turn.State{}, turn.Begin("", "my secret")...)
@@ -90,12 +90,16 @@ func TestAgent_ReportsEveryActivity(t *testing.T) {
 		if diff := cmp.Diff(want, acts); diff != "" {
 			t.Errorf("unexpected result, diff:\n%s", diff)
 		}
-		const logged = `
-			level=WARN msg="provider retry" provider=acme model=large delay=5s attempt=0 kind=overloaded
-			level=INFO msg="provider recovered" provider=acme model=large retries=1 waited=5s
-			level=INFO msg="turn sealed" status=done retries=1 waited=5s`
-		if diff := cmp.Diff(lines(logged), lines(log.String())); diff != "" || strings.Contains(log.String(), "secret") {
-			t.Errorf("unexpected result, diff:\n%s", diff)
+		const reports = `
+			acme/large turn-start
+			acme/large try 1 failed: true
+			acme/large provider-retry
+			acme/large try 2 failed: false
+			acme/large provider-recovered
+			acme/large try 1 failed: false
+			acme/large turn-sealed`
+		if diff := cmp.Diff(lines(reports), lines(strings.Join(told, "\n"))); diff != "" {
+			t.Errorf("reports, diff:\n%s", diff)
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -55,10 +54,8 @@ func (a *attempt) failed() error {
 
 // errorEvent returns the event of a fault that ends a turn.
 func (a *attempt) errorEvent(f *fault.Error) turn.Error {
-	name, retries := a.model.Name(), max(0, a.last.N-1)
-	a.log(slog.LevelError, "turn failed", "provider", name.Provider, "model", name.Model, "kind", f.Kind.String(), "retries", retries)
-	e := turn.NewError(f, retries, a.last.Waited)
-	e.Name, e.Stop = name, a.stop
+	e := turn.NewError(f, max(0, a.last.N-1), a.last.Waited)
+	e.Name, e.Stop = a.model.Name(), a.stop
 	if a.committed {
 		e.Stop = policy.Committed
 	}

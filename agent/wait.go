@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/ridethrough/ridethrough/policy"
@@ -27,6 +26,7 @@ func (a *attempt) retrier() (e retry.Retrier, leave func()) {
 		if onTry != nil {
 			onTry(t)
 		}
+		a.reportTry(t)
 		a.onTry(t)
 	}
 	sleep := e.Sleep
@@ -56,11 +56,10 @@ func (a *attempt) onTry(t retry.Try) {
 	}
 	a.last = t
 	if t.Recovered() {
-		name := a.model.Name()
 		a.reportActivity(Recovered)
-		a.log(slog.LevelInfo, "provider recovered", "provider", name.Provider, "model", name.Model,
-			"retries", t.Run.Tries, "waited", t.Waited)
-		_ = a.show(turn.Recovered{Name: name, Retries: t.Run.Tries, Waited: t.Waited}) // a reader that left is noticed later
+		recovered := turn.Recovered{Name: a.model.Name(), Retries: t.Run.Tries, Waited: t.Waited}
+		a.report(recovered)
+		_ = a.show(recovered) // a reader that left is noticed later
 	}
 }
 
@@ -89,10 +88,9 @@ func (a *attempt) announce(w policy.Wait) error {
 	}
 	a.announced = w.Run.Tries
 	a.reportActivity(Retrying)
-	name := a.model.Name()
-	a.log(slog.LevelWarn, "provider retry", "provider", name.Provider, "model", name.Model,
-		"delay", w.Verdict.Wait, "attempt", w.Run.Tries-1, "kind", w.Fault.Kind.String())
-	return a.show(turn.Retry{Name: name, Wait: w})
+	e := turn.Retry{Name: a.model.Name(), Wait: w}
+	a.report(e)
+	return a.show(e)
 }
 
 // sleepWithEvents sleeps, with an event every 30 seconds.

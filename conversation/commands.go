@@ -78,7 +78,6 @@ func (w *worker) onEvent(ctx context.Context, e turn.Event) {
 		w.runner.dropWait(ctx, w.log.id, w.turn)
 		w.runner.announceRecovery(ctx, e.Provider)
 	}
-	w.measureEvent(e)
 	if r, ok := e.(turn.Retry); ok {
 		w.deferRetry(r)
 		return

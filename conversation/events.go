@@ -7,25 +7,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/llm"
-	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// Event is what has happened between a turn and its provider on this runner: a
-// try, or an event of the turn. It contains nothing of the conversation's text.
+// Event is what has happened between a turn and its models on this runner.
 type Event struct {
-	At           time.Time
-	Conversation string    // "" of a try
-	Turn         string    // "" of a try
-	Name         llm.Name  // the model
-	Try          retry.Try // a request that no user has stopped has its outcome; N 0: see Event
-
-	// Event is turn.Retry for a wait, turn.Recovered for an answer after a wait, and
-	// turn.Sealed for a turn that ended without an answer after it had waited: then
-	// its Metrics have the retries and their delay. nil: a try.
-	Event turn.Event
+	agent.Report
+	Conversation string
+	Turn         string
+	Parent       string // the traceparent of the request that the turn is for (W3C Trace Context); "": none
+	Waited       bool   // with turn.Sealed: the turn waited for its provider, which has not answered since
 }
 
 // measure reports an event to Config.OnEvent.
@@ -36,18 +30,36 @@ func (r *Runner) measure(e Event) {
 	}
 }
 
-// measureEvent reports a wait or a recovery of the turn.
-func (w *worker) measureEvent(e turn.Event) {
-	out := Event{Conversation: w.log.id, Turn: w.turn, Event: e}
-	switch e := e.(type) {
-	case turn.Retry:
-		out.Name = e.Name
-	case turn.Recovered:
-		out.Name = e.Name
-	default:
-		return
+// report reports to Config.OnEvent what its agent reports, and shares the outcomes of tries that were sent
+// with other runners.
+func (w *worker) report(ctx context.Context, e agent.Report) {
+	out := Event{Report: e, Conversation: w.log.id, Turn: w.turn, Parent: w.parent}
+	if _, ended := e.Event.(turn.Sealed); ended {
+		_, out.Waited = w.runner.dropWait(ctx, w.log.id, w.turn)
 	}
 	w.runner.measure(out)
+	if e.Try.N > 0 && !e.Try.Shared {
+		w.runner.shareOutcome(context.WithoutCancel(ctx), e.Name, e.Try.Fault)
+	}
+}
+
+// reportEnd reports the end of a turn that no agent has ended.
+func (w *worker) reportEnd(ctx context.Context, name llm.Name, events []turn.Event) {
+	for _, e := range events {
+		switch e.(type) {
+		case turn.Start, turn.Error, turn.Sealed:
+			w.report(ctx, agent.Report{Name: name, Event: e})
+		}
+	}
+}
+
+// model returns the model that the turn asks, or would ask first.
+func (w *worker) model() llm.Name {
+	if wait := w.log.now.waits; wait != nil {
+		return wait.Name
+	}
+	provider, model, _ := strings.Cut(w.log.now.with.Model, "/")
+	return llm.Name{Provider: provider, Model: model}
 }
 
 // endWait reports the end of a turn that waited, if it did; turnID "": whichever it is. stopped: a user or an operator has ended it.
@@ -63,7 +75,7 @@ func (r *Runner) endWait(ctx context.Context, conversation, turnID string, stopp
 	case w.Trying:
 		end.RetryCount++ // the wait is from before that
 	}
-	r.measure(Event{Conversation: conversation, Turn: w.Turn, Name: w.Name, Event: end})
+	r.measure(Event{Report: agent.Report{Name: w.Name, Event: end}, Conversation: conversation, Turn: w.Turn, Waited: true})
 }
 
 // turnDone reports the end of a turn that a worker has left, unless it is still in progress.

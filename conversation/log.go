@@ -17,7 +17,8 @@ type Input struct {
 	Text string // "": nothing, a model is to be asked again
 	At   time.Time
 
-	Steers bool // the turn in progress takes it up before it asks a model again
+	Steers bool   // the turn in progress takes it up before it asks a model again
+	Parent string // the traceparent of its request; "": none
 }
 
 // log is a conversation as far as its records tell.
@@ -45,6 +46,7 @@ type log struct {
 type current struct {
 	id      string // "": none is
 	input   string // what it begins with
+	parent  string // the traceparent of its request; "": none
 	began   time.Time
 	with    Settings // as they were then
 	epoch   int
@@ -84,7 +86,7 @@ func (l *log) fold(r store.Record, content any) {
 		l.lose(store.Damage{Conversation: l.id, N: c.First, Why: "lost"}, c.Noticed)
 		l.noticed = c.Noticed
 	case wire.InputQueued:
-		l.queue(Input{ID: r.Turn, Text: c.Text, At: r.Time})
+		l.queue(Input{ID: r.Turn, Text: c.Text, At: r.Time, Parent: c.Parent})
 	case wire.InputRemoved:
 		l.take(r.Turn)
 	case steer:
@@ -153,7 +155,7 @@ func (l *log) open(id string, at time.Time) {
 // begin takes the input of a turn that a worker has taken out of the queue: from here on it does not change.
 func (l *log) begin(id string) {
 	if i := slices.IndexFunc(l.inputs, func(in Input) bool { return in.ID == id }); i >= 0 {
-		l.now.input = l.inputs[i].Text
+		l.now.input, l.now.parent = l.inputs[i].Text, l.inputs[i].Parent
 		l.take(id)
 	}
 }

@@ -68,7 +68,7 @@ func (w *worker) failIncomplete(ctx context.Context) error {
 	l := w.log
 	why := turn.Error{Message: "part of this conversation's record was lost: " + lostPart(l.lost[len(l.lost)-1]), Kind: fault.Unknown.String(), Code: "record-lost"}
 	w.runner.Log.Error("turn failed: part of its record was lost", "conversation", l.id, "turn", w.turn)
-	return w.keep(ctx, w.runner.Store.Append, append(input, why, turn.Sealed{Status: turn.Failed, Metrics: l.spent(time.Now())})...)
+	return w.seal(ctx, turn.Failed, append(input, why)...)
 }
 
 // lostPart says which records are lost.

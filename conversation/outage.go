@@ -12,7 +12,6 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
-	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/store"
 )
@@ -149,23 +148,5 @@ type discreetPermit struct{ retry.Permit }
 
 // Report implements retry.Permit.
 func (p discreetPermit) Report(f *fault.Error) {
-	if f != nil {
-		silent := *f
-		silent.Message, silent.Body = "", ""
-		f = &silent
-	}
-	p.Permit.Report(f)
-}
-
-// onTry reports the outcome of a try to Config.OnEvent and to the other runners. A try that was not sent, one
-// that the caller left, and an answer that broke off say nothing new about the model.
-func (w *worker) onTry(ctx context.Context, t retry.Try) {
-	if t.Shared || t.Stop == policy.Committed || t.Fault != nil && t.Fault.Kind == fault.Canceled {
-		return
-	}
-	w.mu.Lock()
-	name := w.caller.name
-	w.mu.Unlock()
-	w.runner.measure(Event{Name: name, Try: t})
-	w.runner.shareOutcome(context.WithoutCancel(ctx), name, t.Fault)
+	p.Permit.Report(f.WithoutMessage())
 }

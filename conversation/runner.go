@@ -33,7 +33,7 @@ type Config struct {
 	Store store.Store
 
 	// Agent returns the agent for the turns of a conversation. The runner sets its Persist, Steering,
-	// SpreadWait, Breaker and Prior, and the Start, Sleep and OnTry of its Retry.
+	// SpreadWait, Breaker, Prior and OnReport, and the Start and Sleep of its Retry.
 	Agent func(context.Context, Settings) (agent.Agent, error)
 
 	Breakers   *breaker.Set         // of the providers; nil: the runner has a set of its own

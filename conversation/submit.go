@@ -62,6 +62,26 @@ func (r *Runner) Submit(ctx context.Context, conversation, id, text string) (str
 	})
 }
 
+// parentKey is the key of a traceparent in a context.
+type parentKey struct{}
+
+// parentBound bounds a traceparent; those of its first version have 55 letters.
+const parentBound = 128
+
+// WithParent returns a context in which inputs are submitted for a traced request: the spans of their turns are
+// its children, in whichever process they run. parent is its traceparent (W3C Trace Context); "": none.
+func WithParent(ctx context.Context, parent string) context.Context {
+	if parent == "" || len(parent) > parentBound {
+		return ctx
+	}
+	return context.WithValue(ctx, parentKey{}, parent)
+}
+
+func parentOf(ctx context.Context) string {
+	parent, _ := ctx.Value(parentKey{}).(string)
+	return parent
+}
+
 // inputDelay is how long a worker waits for the input of a job that it has.
 const inputDelay = 10 * time.Second
 
@@ -103,7 +123,7 @@ func (r *Runner) recordInput(ctx context.Context, l *log, id, text string, may f
 		}
 		return may(l)
 	}
-	err := r.append(ctx, l, id, missing, one(wire.InputQueued{Ref: wire.Ref{ConversationID: l.id, TurnID: id}, Text: text}))
+	err := r.append(ctx, l, id, missing, one(wire.InputQueued{Ref: wire.Ref{ConversationID: l.id, TurnID: id}, Text: text, Parent: parentOf(ctx)}))
 	if errors.Is(err, errKnown) {
 		return nil
 	}

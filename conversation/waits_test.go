@@ -241,12 +241,14 @@ func TestConfig_OnEventGetsTriesAndWaits(t *testing.T) {
 			defer mu.Unlock()
 			var line string
 			switch b := e.Event.(type) {
+			case turn.Start:
+				line = "begins"
 			case turn.Retry:
 				line = "waits " + b.Fault.Kind.String()
 			case turn.Recovered:
 				line = fmt.Sprintf("recovered %d in %v", b.Retries, b.Waited.Round(time.Second))
 			case turn.Sealed:
-				line = fmt.Sprintf("%s after %d", b.Status, b.RetryCount)
+				line = fmt.Sprintf("%s after %d, waited %t", b.Status, b.RetryCount, e.Waited)
 			default:
 				line = fmt.Sprintf("tried %v", e.Try.Took.Round(time.Second))
 				if e.Try.Fault != nil {
@@ -268,8 +270,8 @@ func TestConfig_OnEventGetsTriesAndWaits(t *testing.T) {
 			t.Fatalf("stop: %v", err)
 		}
 		time.Sleep(time.Second)
-		want := "tried 0s overloaded, waits overloaded, tried 0s overloaded, waits overloaded, tried 3s, recovered 2 in 15s, " +
-			"tried 0s overloaded, waits overloaded, aborted after 0"
+		want := "begins, tried 0s overloaded, waits overloaded, tried 0s overloaded, waits overloaded, tried 3s, recovered 2 in 15s, " +
+			"done after 2, waited false, begins, tried 0s overloaded, waits overloaded, aborted after 1, waited true"
 		mu.Lock()
 		defer mu.Unlock()
 		if got := strings.Join(told, ", "); got != want {

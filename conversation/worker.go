@@ -28,6 +28,7 @@ type worker struct {
 	turn       string
 	job        string // the id of the job that it executes
 	epoch      int
+	parent     string        // the traceparent of the turn's request; "": none
 	now        bool          // a user has asked for the first try
 	retryAsked bool          // a user has asked for the next one since its wait was told of
 	caller     *sharedCaller // of the breaker of the provider in use; nil: none
@@ -55,6 +56,7 @@ func (w *worker) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.parent = w.log.now.parent
 	err = w.run(ctx, input)
 	var f *failed
 	switch {
@@ -76,7 +78,18 @@ func (w *worker) end(ctx context.Context, status turn.Status, events ...turn.Eve
 	if w.log.state.Next() == nil {
 		events = append(w.beginning(), events...)
 	}
-	return w.keep(ctx, w.runner.Store.Append, append(events, turn.Sealed{Status: status, Metrics: w.log.spent(time.Now())})...)
+	return w.seal(ctx, status, events...)
+}
+
+// seal keeps events that end with the turn's seal, and reports them.
+func (w *worker) seal(ctx context.Context, status turn.Status, events ...turn.Event) error {
+	name := w.model()
+	events = append(events, turn.Sealed{Status: status, Metrics: w.log.spent(time.Now())})
+	err := w.keep(ctx, w.runner.Store.Append, events...)
+	if err == nil {
+		w.reportEnd(ctx, name, events)
+	}
+	return err
 }
 
 // claim takes the turn: from here on other workers' appends are refused. It returns the events to begin with.
@@ -168,7 +181,7 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 		return w.keep(each, w.runner.appendWhenAvailable(ctx), events...)
 	}
 	a.Steering, a.SpreadWait, a.Retry.Sleep, a.Breaker = w.steering, lengthen, w.wait, w.acquireBreaker
-	a.Retry.OnTry = func(t retry.Try) { w.onTry(ctx, t) }
+	a.OnReport = func(e agent.Report) { w.report(ctx, e) }
 	for {
 		err := w.drive(ctx, a, input)
 		if !errors.Is(err, errChanged) {

@@ -24,7 +24,7 @@ func (r *run) aggregate(ctx context.Context) error {
 	defer release()
 	began, v := time.Now(), &r.aggregator
 	v.State = Asking
-	err := recoverPanic(r.Aggregator, func() error { return r.aggregateWithin(bounded) })
+	err := r.recoverPanic(r.Aggregator, func() error { return r.aggregateWithin(bounded) })
 	v.Took = time.Since(began)
 	v.Left = max(0, r.AggregatorBudget-v.Took)
 	switch {
@@ -114,6 +114,9 @@ func (m *Member) follow(e turn.Event, before int) {
 func (r *run) aggregatorAgent() agent.Agent {
 	w := agentOf(r.Aggregator)
 	w.Retry = r.Aggregator.Retry
+	if r.OnReport != nil {
+		w.OnReport = func(e agent.Report) { r.OnReport(len(r.Members), e) }
+	}
 	w.System = strings.TrimSpace(systemPrompt + "\n\n" + w.System)
 	w.Breaker = func(name llm.Name) (retry.Breaker, func()) {
 		call := r.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model})

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/ridethrough/ridethrough/agent"
@@ -32,8 +33,8 @@ const (
 // Council is several models that are asked the same question. It is plain data and
 // may run many times concurrently, if its functions may be called concurrently.
 //
-// Of a member's Agent only these fields count: Model, System, Tools, Approve, MaxTokens, Effort, Whole,
-// Steps, Activity and Log. Of the aggregator's, Retry as well.
+// Of a member's Agent only these fields count: Model, System, Tools, Approve, MaxTokens, Effort, NoStream,
+// MaxSteps and OnActivity. Of the aggregator's, Retry as well.
 type Council struct {
 	Members    []agent.Agent // two at least; the same model may be there more than once
 	Aggregator agent.Agent   // merges their answers. Model nil: that of the first member. Retry.Policy without retries: policy.Interactive
@@ -50,6 +51,11 @@ type Council struct {
 
 	Breakers *breaker.Set // by the name of a provider, shared with its other callers; nil: shared by the members of this council only
 	OnEvent  func(Event)  // called for each event, one at a time; it must not block. nil: none
+
+	// OnReport gets the tries, waits and ends of each member, by its number from 0, and of the aggregator, whose
+	// number is that of the members: each has a turn of its own. It is called concurrently. nil: none.
+	OnReport func(member int, r agent.Report)
+	Log      *slog.Logger // of panics; nil: none
 }
 
 // State is the state of a member.
@@ -140,6 +146,6 @@ func (c Council) Check() error {
 func agentOf(w agent.Agent) agent.Agent {
 	return agent.Agent{
 		Model: w.Model, System: w.System, Tools: w.Tools, Approve: w.Approve, MaxTokens: w.MaxTokens, Effort: w.Effort,
-		NoStream: w.NoStream, MaxSteps: w.MaxSteps, OnActivity: w.OnActivity, Log: w.Log,
+		NoStream: w.NoStream, MaxSteps: w.MaxSteps, OnActivity: w.OnActivity,
 	}
 }

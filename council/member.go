@@ -29,6 +29,7 @@ type memberRun struct {
 	agent  agent.Agent
 	permit *earlyReport
 	state  turn.State // so far: another try resumes it
+	last   retry.Try  // with an outcome
 }
 
 func (r *run) member(i int) *memberRun {
@@ -46,19 +47,22 @@ func (m *memberRun) answer(ctx context.Context) {
 	e := retry.Retrier{
 		Policy:  m.policy(),
 		Breaker: m.permit,
+		OnTry:   m.reportTry,
 		OnWait:  m.onWait,
 		Sleep:   func(ctx context.Context, w policy.Wait) error { return retry.Sleep(ctx, w.Verdict.Wait) },
 		Rand:    m.jitter,
 	}
+	m.report(turn.Start{})
 	answer, err := retry.Do(ctx, e, func(ctx context.Context, _ int) (answer turn.AssistantMessage, err error) {
 		if ctx.Err() != nil {
 			return answer, context.Cause(ctx) // it comes too late
 		}
 		m.change(m.number, func(v *Member) { v.State, v.Tries = Asking, v.Tries+1 })
-		err = recoverPanic(m.agent, func() (err error) { answer, err = m.ask(ctx); return err })
+		err = m.recoverPanic(m.agent, func() (err error) { answer, err = m.ask(ctx); return err })
 		return answer, err
 	})
 	m.change(m.number, func(v *Member) { m.end(ctx, v, answer, err) })
+	m.reportEnd()
 }
 
 // end notes how the member ended. An answer after the cut comes too late.
@@ -76,6 +80,7 @@ func (m *memberRun) end(ctx context.Context, v *Member, answer turn.AssistantMes
 
 // onWait reports a wait.
 func (m *memberRun) onWait(w policy.Wait) {
+	m.report(turn.Retry{Name: m.agent.Model.Name(), Wait: w})
 	m.change(m.number, func(v *Member) {
 		v.State, v.Fault, v.Wait, v.Hinted = Waiting, w.Fault, w.Verdict.Wait, w.Verdict.Hinted
 	})
@@ -104,11 +109,11 @@ func (m *memberRun) jitter() float64 {
 }
 
 // recoverPanic calls do and returns a panic of a model or a tool as a fault: the other members go on.
-func recoverPanic(w agent.Agent, do func() error) (err error) {
+func (r *run) recoverPanic(w agent.Agent, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			if w.Log != nil {
-				w.Log.Error("a model of a council panicked", "model", w.Model.Name().String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			if r.Log != nil {
+				r.Log.Error("a model of a council panicked", "model", w.Model.Name().String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
 			err = &fault.Error{Kind: fault.Unknown, Message: fmt.Sprintf("panic: %v", p), Rule: "council/panic"}
 		}

@@ -283,7 +283,7 @@ func TestMember_PanicKeepsTheOtherAnswers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var log bytes.Buffer
 		c := three(member("a", func(context.Context, llm.Request) iter.Seq2[llm.Part, error] { panic("no such map") }))
-		c.Members[0].Log = slog.New(slog.NewTextHandler(&log, nil))
+		c.Log = slog.New(slog.NewTextHandler(&log, nil))
 		s := ask(t.Context(), c)
 		v := s.Members[0]
 		if v.State != council.Failed || v.Fault.Kind != fault.Unknown || v.Tries != 1 || v.Fault.Message != "panic: no such map" || s.Answer != "it depends" {

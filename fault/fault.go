@@ -97,6 +97,17 @@ func redact(text string) string {
 	return strings.ToValidUTF8(text[:min(len(text), redactedLimit)], "")
 }
 
+// WithoutMessage returns the fault without what the provider has said and without its cause: both may quote the
+// request. nil stays nil.
+func (e *Error) WithoutMessage() *Error {
+	if e == nil {
+		return nil
+	}
+	silent := *e
+	silent.Message, silent.Body, silent.Err = "", "", nil
+	return &silent
+}
+
 // ShortCode returns the status, such as "429", where that is informative, and Code otherwise.
 func (e *Error) ShortCode() string {
 	if e.Status == 0 || e.Status == http.StatusOK || e.Kind == Truncated {

@@ -32,10 +32,12 @@ type Event struct {
 	Status   int   // with turn.Sealed, of the answer; 0: the client left, or its connection was cut
 }
 
-// Call identifies a request for an answer.
+// Call identifies a request for an answer, or a turn of an agent where that is told of in the same form.
 type Call struct {
-	ID       int64     // the number of the request at this gateway, from 1
-	Session  string    // the client's own id of a conversation; "": it sent none
+	ID       int64     // the number of the request at this gateway, from 1; of a turn below 0
+	Face     string    // where a turn comes from, such as "run"; "": it is a request of the gateway
+	Turn     string    // a turn's id; "": as for Face
+	Session  string    // the client's own id of a conversation, or that of a turn; "": none
 	Client   string    // the client's program, as its User-Agent begins: "claude-cli/2.1.329"
 	API      string    // the dialect's name: "openai-responses"
 	Upstream string    // the name of the one where it is

@@ -4,7 +4,8 @@ package wire
 // a waiting input has changed. TurnID is that of the turn that it will begin.
 type InputQueued struct {
 	Ref
-	Text string `json:"text"` // "": none, a model is asked again for what it has left unanswered
+	Text   string `json:"text"`                 // "": none, a model is asked again for what it has left unanswered
+	Parent string `json:"traceparent,omitzero"` // of the request that the input came with (W3C Trace Context)
 }
 
 // InputRemoved means that an input will not have a turn of its own: the user has

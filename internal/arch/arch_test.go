@@ -121,17 +121,18 @@ var house = []row{
 		floor: 3, path: "internal/server/conversations", uses: "internal/send internal/server/audit conversation turn wire internal/server/api internal/server/rest internal/server/stream",
 		parts: "github.com/coder/websocket",
 	},
-	{floor: 3, path: "internal/server/councils", uses: "conversation council wire internal/server/api internal/server/rest internal/server/stream"},
+	{floor: 3, path: "internal/server/councils", uses: "agent conversation council wire internal/server/api internal/server/rest internal/server/stream"},
 	{
 		floor: 3, path: "internal/server/live",
 		uses: "internal/operation/access internal/server/audit fault breaker policy gateway conversation wire internal/operation/history internal/server/api internal/server/rest internal/server/stream internal/server/feed internal/server/conversations",
 	},
 	{
 		floor: 3, path: "internal/server",
-		uses: "internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy council conversation store internal/operation/history internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
+		uses: "agent gateway internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy council conversation store internal/operation/history internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
 	},
 	{floor: 3, path: "internal/operation/cgroup"},
 	{floor: 3, path: "internal/operation/watchdog"},
+	{floor: 3, path: "internal/operation/turns", uses: "agent conversation fault gateway turn"},
 	{
 		floor: 3, path: "internal/operation/telemetry", uses: "fault gateway internal/operation/history policy turn",
 		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
@@ -158,7 +159,7 @@ var house = []row{
 	{
 		floor: 3, path: "internal/cli/agentcmd",
 		uses: "fault/classify agent conversation council fault internal/app internal/cli/command internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
-			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history " +
+			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history internal/operation/telemetry internal/operation/turns " +
 			"internal/operation/logging internal/server internal/server/api internal/server/audit internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/printable internal/terminal/tui " +
 			"llm policy store store/background tool tool/mcp turn wire",
 		parts: "github.com/spf13/cobra",

@@ -117,11 +117,11 @@ func TestServer_OutageShowsInAllViews(t *testing.T) {
 		}
 		numbers := r.below("GET", "metrics", "")
 		for _, line := range []string{
-			`ridethrough_tries_total{kind="overloaded",model="claude",upstream="anthropic"} 4`,
-			`ridethrough_tries_total{kind="none",model="claude",upstream="anthropic"} 1`,
-			`ridethrough_recovered_total{model="claude",upstream="anthropic"} 1`,
-			`ridethrough_wait_seconds_sum{upstream="anthropic"} 105`,
-			`ridethrough_waiting_requests{upstream="anthropic"} 0`,
+			`ridethrough_tries_total{face="gateway",kind="overloaded",model="claude",upstream="anthropic"} 4`,
+			`ridethrough_tries_total{face="gateway",kind="none",model="claude",upstream="anthropic"} 1`,
+			`ridethrough_recovered_total{face="gateway",model="claude",upstream="anthropic"} 1`,
+			`ridethrough_wait_seconds_sum{face="gateway",upstream="anthropic"} 105`,
+			`ridethrough_waiting_requests{face="gateway",upstream="anthropic"} 0`,
 		} {
 			if !strings.Contains(numbers, line) {
 				t.Errorf("no %s", line)

@@ -110,11 +110,11 @@ func TestLive_RemovedTurnHasEnd(t *testing.T) {
 			return gone[0]
 		}
 		p.create("c1")
-		if got, want := ended("stop"), `{"how":"left","retries":0,"turn":"c1","waitedMs":5000}`; got != want {
+		if got, want := ended("stop"), `{"how":"left","retries":0,"turn":"c1","waitedMs":1000}`; got != want {
 			t.Errorf("stopped: %s, want %s", got, want)
 		}
-		if got, want := ended("give up"), `{"how":"failed","retries":21,"turn":"c1","waitedMs":27105000}`; got != want {
-			t.Errorf("given up: %s, want %s", got, want)
+		if got, want := ended("give up"), `{"how":"failed","retries":21,"turn":"c1","waitedMs":271`; !strings.HasPrefix(got, want) {
+			t.Errorf("given up: %s, want %s… (the spread of long waits is at random)", got, want)
 		}
 	})
 }

@@ -35,7 +35,7 @@ func (s *Server) route() {
 		s.routes = append(s.routes, rest.Routes(c.Log, s.conversations.Operations())...)
 	}
 	if c.Council != nil {
-		api := &councils.API{New: c.Council, Readers: s.readers, Log: c.Log}
+		api := &councils.API{New: c.Council, Watch: c.WatchCouncil, Readers: s.readers, Log: c.Log}
 		s.routes = append(s.routes, rest.Routes(c.Log, api.Operations())...)
 	}
 	if len(s.page) > 0 {

@@ -16,8 +16,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/council"
+	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/receive"
@@ -56,6 +58,9 @@ type Config struct {
 	Settle func(conversation.Settings) (conversation.Settings, error)
 	// Council makes a council of models by name, with a judge that may be ""; nil: there are no councils.
 	Council func(models []string, judge string) (council.Council, error)
+	// WatchCouncil returns the OnReport of a council by its id and the traceparent of its client; nil: it has none.
+	WatchCouncil func(id, parent string) func(member int, r agent.Report)
+	OnTurn       func(gateway.Event) // gets what happens in turns, see package turns; nil: nothing does
 
 	TLS     *tls.Config           // nil: the server speaks plain HTTP
 	Token   string                // that permits everything; "": none

@@ -19,6 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/operation/logging"
+	"github.com/ridethrough/ridethrough/internal/operation/turns"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -72,6 +73,7 @@ type chatCmd struct {
 	logFile   string
 
 	config    config.Config
+	watch     func(conversation.Event)
 	approvals chan tui.Approval
 }
 
@@ -107,6 +109,9 @@ func (c *chatCmd) run(ctx context.Context, prompt string) error {
 		return err
 	}
 	defer end()
+	watcher, flush := observe(ctx, c.streams, turns.Chat, log)
+	defer flush()
+	c.watch = watcher.Watch
 	at, leave, err := c.open(ctx, c.errorOutput(plain, file), log)
 	if err != nil {
 		return err

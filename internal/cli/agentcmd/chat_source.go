@@ -54,7 +54,7 @@ func (c *chatCmd) open(ctx context.Context, errs io.Writer, log *slog.Logger) (a
 	tools, end, err := c.tools.open(ctx, errs)
 	if err == nil {
 		models := app.NewModels(c.streams.Env, func() *config.Config { return &c.config }, c.settings.Faults(&c.config))
-		at, err = c.openLocal(ctx, at, app.Agents{Models: models, Tools: tools, Approve: c.approve}, log)
+		at, err = c.openLocal(ctx, at, app.Agents{Models: models, Tools: tools, Approve: c.approve, Watch: c.watch}, log)
 	}
 	if err != nil {
 		end()

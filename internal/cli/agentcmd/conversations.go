@@ -17,9 +17,9 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/operation/turns"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/server/audit"
-	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/background"
 )
@@ -53,8 +53,8 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, conf func
 		to.History = history.Open(filepath.Join(dir, "history.json"), to.Log)
 		to.Audit = audit.Open(filepath.Join(dir, "audit.jsonl"), to.Log)
 	}
-	w := app.Agents{Models: app.NewModels(c.store.Streams.Env, conf, faults), Watch: watchBoth(to.Feed, to.History)}
-	to.Council = w.Councils()
+	w := app.Agents{Models: app.NewModels(c.store.Streams.Env, conf, faults), Watch: watchAll(to)}
+	to.Council, to.WatchCouncil = w.Councils(), turns.New(turns.Council, to.OnTurn).Members
 	if dir == "" && c.store.URL() == "" {
 		return func() {}, nil
 	}
@@ -72,11 +72,13 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, conf func
 	return func() { stop(); to.Audit.Close() }, nil
 }
 
-// watchBoth returns a function that hands events of turns to both.
-func watchBoth(feed *feed.Feed, measured *history.History) func(conversation.Event) {
+// watchAll returns a function that hands events of turns to whatever of a server records them.
+func watchAll(of *server.Config) func(conversation.Event) {
+	measured, ends, shown := of.History, of.Feed, turns.New(turns.Conversation, of.OnTurn)
 	return func(e conversation.Event) {
 		measured.WatchTurns(e)
-		feed.WatchTurns(e)
+		ends.WatchTurns(e)
+		shown.Watch(e)
 	}
 }
 

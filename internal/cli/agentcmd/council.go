@@ -11,12 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/operation/turns"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -62,6 +64,7 @@ type councilCmd struct {
 	judge, system string
 	answers       bool
 	outputFlags
+	log string
 
 	view  councilView
 	ended council.Result // zero: it has not begun
@@ -83,6 +86,7 @@ func (c *councilCmd) flags(cmd *cobra.Command) {
 	f.BoolVar(&c.answers, "members-answers", false, "print each member's answer to standard error")
 	c.outputFlags.flags(cmd)
 	(&configflags.Flags{Streams: c.streams}).AddFile(cmd)
+	f.StringVar(&c.log, "log", "", "log to standard error from this level up: debug, info, warn or error (default no log)")
 }
 
 // run runs the council.
@@ -94,12 +98,18 @@ func (c *councilCmd) run(ctx context.Context, args []string) error {
 	if err := c.openModels(); err != nil {
 		return err
 	}
+	log, err := errorLog(c.streams, c.log)
+	if err != nil {
+		return err
+	}
 	question, err := readPrompt(ctx, c.streams, args, false)
 	if err != nil {
 		return err
 	}
+	watcher, flush := observe(ctx, c.streams, turns.Council, log)
+	defer flush()
 	tell, shown := queueEvents(c.view.show)
-	c.council.OnEvent = tell
+	c.council.OnEvent, c.council.OnReport, c.council.Log = tell, watcher.Members(conversation.NewID(), traceparent(c.streams)), log
 	c.ended, err = c.council.Run(ctx, question)
 	shown()
 	if broken := c.view.broken(); broken != nil {

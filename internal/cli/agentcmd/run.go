@@ -17,6 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
+	"github.com/ridethrough/ridethrough/internal/operation/turns"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -75,6 +76,7 @@ type runCmd struct {
 	save, continued string
 	noSave          bool
 	server          string
+	log             string
 
 	view      view
 	unlimited policy.Policy // without --max-wait; zero: that limits nothing
@@ -125,7 +127,7 @@ func (c *runCmd) flags(cmd *cobra.Command) {
 	continueFlag(cmd, &c.continued, "the file of a saved or exported one, or an id at --server")
 	f.BoolVar(&c.noSave, "no-save", false, "store nothing on disk")
 	f.StringVar(&c.server, "server", "", "`URL` of a running ridethrough serve that runs and stores the turn, such as http://127.0.0.1:8484 [RIDETHROUGH_SERVER]")
-	f.String("log", "", "log to standard error from this level up: debug, info, warn or error (default no log)")
+	f.StringVar(&c.log, "log", "", "log to standard error from this level up: debug, info, warn or error (default no log)")
 	c.configFlag(cmd)
 }
 
@@ -176,6 +178,10 @@ func (c *runCmd) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	log, err := errorLog(c.streams, c.log)
+	if err != nil {
+		return err
+	}
 	file, err := c.open()
 	if err != nil {
 		return err
@@ -193,7 +199,9 @@ func (c *runCmd) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	ag.Tools, ag.Persist = tools, file.append
+	watcher, flush := observe(ctx, c.streams, turns.Run, log)
+	defer flush()
+	ag.Tools, ag.Persist, ag.OnReport = tools, file.append, watcher.Turn(file.turnID, traceparent(c.streams))
 	return c.drive(ctx, ag, file.state, input)
 }
 

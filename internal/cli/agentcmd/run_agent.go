@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -61,8 +60,7 @@ func (c *runCmd) newAgent() (w agent.Agent, err error) {
 		return w, modelError(err)
 	}
 	w.MaxTokens, w.NoStream = c.maxTokens, c.whole
-	w.Log, err = c.logger()
-	return w, err
+	return w, nil
 }
 
 // agents returns what makes the agent, with --max-wait applied.
@@ -171,19 +169,6 @@ func readSystem(system string) (string, error) {
 		return "", command.Failed(err)
 	}
 	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
-}
-
-// logger returns the log that --log chooses; nil: none.
-func (c *runCmd) logger() (*slog.Logger, error) {
-	flag := c.settings.Command.Flags().Lookup("log")
-	if !flag.Changed {
-		return nil, nil
-	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(flag.Value.String())); err != nil {
-		return nil, badLevel(flag.Value.String())
-	}
-	return command.Logger(c.streams.Err, level), nil
 }
 
 // badLevel returns the error of an unknown log level.

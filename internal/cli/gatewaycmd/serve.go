@@ -68,6 +68,7 @@ type serveCmd struct {
 	level  *slog.LevelVar // of the log
 	faults *config.FaultsFile
 	shown  atomic.Pointer[config.Config] // the configuration in force
+	tell   *telemetry.Telemetry
 	dog    watchdog.Watchdog
 }
 
@@ -104,6 +105,10 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 	served.Warnings = c.faults.Warnings
 	t.Gateway.Faults = c.classifier()
 	c.shown.Store(&t.Config)
+	c.level, c.log = &level, log
+	c.tell = c.telemetry(ctx, log.Logger)
+	defer c.tell.Flush(ctx)
+	served.OnTurn = func(e gateway.Event) { c.tell.Watch(e); served.Feed.Watch(e) }
 	end, err := c.extension.Attach(ctx, &served, c.shown.Load, c.classifier())
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -112,7 +117,6 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 		end()
 		return errors.Join(err, l.Close())
 	}
-	c.level, c.log = &level, log
 	err = c.serve(ctx, l, t, served)
 	end()
 	log.Info("stopped")
@@ -139,10 +143,8 @@ func (c *serveCmd) classifier() classify.Classifier {
 // serve serves the gateway and the extension until ctx ends.
 func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Resolved, served server.Config) error {
 	log := served.Log
-	tell := c.telemetry(ctx, log)
-	defer flush(ctx, tell)
 	events := newEventQueue(
-		func(e gateway.Event) { tell.Watch(e); served.Feed.Watch(e); served.History.Watch(e) },
+		func(e gateway.Event) { c.tell.Watch(e); served.Feed.Watch(e); served.History.Watch(e) },
 		c.dog.Loop("the loop that handles the gateway's events"))
 	defer events.close()
 	t.Gateway.OnEvent, t.Gateway.Learned = events.Watch, served.History.Learned
@@ -150,7 +152,7 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	tell.Show(g, served.History)
+	c.tell.Show(g, served.History)
 	base := "http://" + l.Addr().String()
 	if served.TLS != nil {
 		base = "https://" + l.Addr().String()
@@ -166,7 +168,7 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 	defer time.AfterFunc(startTime, dropText).Stop()
 	log.Info("page", "url", base+"/-/ui/")
 	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1")
-	served.Gateway, served.Metrics, served.Policies = g, tell, following.policies
+	served.Gateway, served.Metrics, served.Policies = g, c.tell, following.policies
 	defer c.watch(ctx, &served)()
 	return server.New(served).Run(ctx, l)
 }
@@ -226,14 +228,4 @@ func (c *serveCmd) telemetry(ctx context.Context, log *slog.Logger) *telemetry.T
 		log.Warn("spans are not exported", "error", err.Error())
 	}
 	return t
-}
-
-// flushTime is how long the export of the last spans may take.
-const flushTime = 5 * time.Second
-
-// flush exports the spans that are left when a command ends.
-func flush(ctx context.Context, t *telemetry.Telemetry) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
-	defer cancel()
-	_ = t.Close(ctx) // an export that fails is logged
 }

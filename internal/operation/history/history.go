@@ -152,9 +152,9 @@ func (h *History) WatchTurns(e conversation.Event) {
 	id, name := callID{conversation: e.Conversation, turn: e.Turn}, ConversationUpstream(e.Name.Provider)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if e.Try.N > 0 {
+	if e.Try.N > 0 && !e.Try.Shared {
 		m := newTry(name, e.Name.Model, e.At, e.Try, true)
-		m.fault = withoutWords(m.fault)
+		m.fault = m.fault.WithoutMessage()
 		h.tried(m)
 	}
 	switch event := e.Event.(type) {
@@ -163,18 +163,14 @@ func (h *History) WatchTurns(e conversation.Event) {
 	case turn.Recovered:
 		h.recovered(id, name, event.Retries, event.Waited, e.At)
 	case turn.Sealed:
-		h.lost(h.known(id, name), id, e.At)
+		switch {
+		case !e.Waited:
+		case event.Status == turn.Done: // another model has answered
+			h.recovered(id, name, event.RetryCount, event.TotalRetryDelay, e.At)
+		default:
+			h.lost(h.known(id, name), id, e.At)
+		}
 	}
-}
-
-// withoutWords returns a fault without the provider's message, which may quote the conversation; nil: none.
-func withoutWords(f *fault.Error) *fault.Error {
-	if f == nil {
-		return nil
-	}
-	silent := *f
-	silent.Message, silent.Body, silent.Err = "", "", nil
-	return &silent
 }
 
 // at returns an upstream, created if it is new, or nil if there are too many.

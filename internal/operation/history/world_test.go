@@ -9,6 +9,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/retry"
 
+	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
@@ -63,12 +64,12 @@ func (w *world) tell(id int64, model string, e turn.Event) {
 
 // turn reports an event of a turn.
 func (w *world) turn(conversationID string, e turn.Event) {
-	w.WatchTurns(conversation.Event{At: time.Now(), Conversation: conversationID, Turn: "t", Name: acmeLarge, Event: e})
+	w.WatchTurns(conversation.Event{Report: agent.Report{At: time.Now(), Name: acmeLarge, Event: e}, Conversation: conversationID, Turn: "t", Waited: true})
 }
 
 // turnTry reports a try of a turn; nil: it passed.
 func (w *world) turnTry(f *fault.Error) {
-	w.WatchTurns(conversation.Event{At: time.Now(), Name: acmeLarge, Try: retry.Try{N: 1, Start: time.Now().Add(-time.Second), Took: time.Second, Fault: f}})
+	w.WatchTurns(conversation.Event{Report: agent.Report{At: time.Now(), Name: acmeLarge, Try: retry.Try{N: 1, Start: time.Now().Add(-time.Second), Took: time.Second, Fault: f}}})
 }
 
 var acmeLarge = llm.Name{Provider: "acme", Model: "large"}

@@ -24,5 +24,5 @@ func Example() {
 			fmt.Print(line)
 		}
 	}
-	// Output: ridethrough_requests_total{model="claude",upstream="anthropic"} 1
+	// Output: ridethrough_requests_total{face="gateway",model="claude",upstream="anthropic"} 1
 }

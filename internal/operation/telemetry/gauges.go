@@ -17,17 +17,17 @@ type gauges struct {
 	outage, degraded *prometheus.Desc
 	model, paused    *prometheus.Desc
 	firstByte        *prometheus.Desc
-	names            func(upstream, model string) pair
+	bounded          func(labels) labels
 }
 
-func newGauges(b Board, h *history.History, names func(upstream, model string) pair) *gauges {
+func newGauges(b Board, h *history.History, bounded func(labels) labels) *gauges {
 	desc := func(name, help string, more ...string) *prometheus.Desc {
-		return prometheus.NewDesc("ridethrough_"+name, help, append([]string{"upstream"}, more...), nil)
+		return prometheus.NewDesc("ridethrough_"+name, help, append([]string{"upstream"}, more...), prometheus.Labels{"face": gatewayFace})
 	}
 	return &gauges{
 		board:     b,
 		history:   h,
-		names:     names,
+		bounded:   bounded,
 		waiting:   desc("waiting_requests", "Requests waiting for their next try."),
 		held:      desc("held_requests", "Waiting requests whose client gets keepalives."),
 		outage:    desc("upstream_outage", "1 if nothing of the upstream is answered, otherwise 0."),
@@ -73,7 +73,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 func (g *gauges) collectLearned(h gateway.Health, to chan<- prometheus.Metric) {
 	longest := map[string]time.Duration{}
 	for _, l := range h.Learned {
-		if model := g.names(h.Name, l.Model).model; l.Limit > longest[model] {
+		if model := g.bounded(labels{gatewayFace, h.Name, l.Model}).model; l.Limit > longest[model] {
 			longest[model] = l.Limit
 		}
 	}
@@ -86,7 +86,7 @@ func (g *gauges) collectLearned(h gateway.Health, to chan<- prometheus.Metric) {
 func (g *gauges) collectFailing(upstream string, models []string, to chan<- prometheus.Metric) {
 	seen := map[string]bool{}
 	for _, m := range models {
-		if model := g.names(upstream, m).model; !seen[model] {
+		if model := g.bounded(labels{gatewayFace, upstream, m}).model; !seen[model] {
 			seen[model] = true
 			to <- prometheus.MustNewConstMetric(g.model, prometheus.GaugeValue, 1, upstream, model)
 		}

@@ -22,6 +22,11 @@ func report(log *slog.Logger, e gateway.Event) {
 		about(log, e.Call, nil).Warn("failover to another upstream or model", "from", event.From, "error", event.Why)
 	case turn.Error:
 		failure(log, e, event)
+	case turn.Sealed:
+		if isTurn(e.Call) {
+			log = waited(about(log, e.Call, nil), event.RetryCount, event.TotalRetryDelay)
+			log.Debug("turn sealed", "status", string(event.Status), "took", event.Duration.Round(time.Millisecond).String())
+		}
 	case nil:
 		progress(log, e)
 	}
@@ -41,14 +46,26 @@ func progress(log *slog.Logger, e gateway.Event) {
 
 // about adds the request and its fault; nil: it has none.
 func about(log *slog.Logger, c gateway.Call, f *fault.Error) *slog.Logger {
-	log = log.With("request", c.ID, "upstream", c.Upstream, "model", c.Model)
+	if isTurn(c) {
+		log = log.With("face", c.Face, "turn", c.Turn, "upstream", c.Upstream, "model", c.Model)
+	} else {
+		log = log.With("request", c.ID, "upstream", c.Upstream, "model", c.Model)
+	}
 	if c.Session != "" {
-		log = log.With("session", c.Session)
+		log = log.With(sessionName(c), c.Session)
 	}
 	if f != nil {
 		log = log.With("kind", f.Kind.String(), "error", f.Redacted())
 	}
 	return log
+}
+
+// sessionName is what the log calls the conversation of a call: a client's session, or one that is stored here.
+func sessionName(c gateway.Call) string {
+	if isTurn(c) {
+		return "conversation"
+	}
+	return "session"
 }
 
 // waited adds the retries and the waited time.
@@ -73,6 +90,8 @@ func failure(log *slog.Logger, e gateway.Event, failed turn.Error) {
 	}
 	log = about(log, e.Call, failed.Fault)
 	switch stop := failed.Stop; {
+	case stop == "" && isTurn(e.Call): // not for a provider
+		log.Error("turn failed")
 	case stop == "": // the gateway is closed
 	case stop == policy.Committed:
 		log.Warn("answer broke off")
@@ -90,7 +109,12 @@ func failure(log *slog.Logger, e gateway.Event, failed turn.Error) {
 func left(log *slog.Logger, c gateway.Call, failed turn.Error) {
 	last, _ := errors.AsType[*fault.Error](failed.Fault.Err)
 	if last != nil || failed.Retries > 0 {
-		waited(about(log, c, last), failed.Retries, failed.Waited).Info("client left")
+		log = waited(about(log, c, last), failed.Retries, failed.Waited)
+		if isTurn(c) {
+			log.Info("turn stopped")
+			return
+		}
+		log.Info("client left")
 	}
 }
 
@@ -107,6 +131,9 @@ func advice(e gateway.Event, failed turn.Error) string {
 
 // unanswered is the advice for an upstream that does not answer.
 func unanswered(c gateway.Call, f *fault.Error) string {
+	if isTurn(c) {
+		return "check that the provider is reachable, or set another base URL for it"
+	}
 	if f.Kind == fault.Timeout { // it has taken the request
 		return "if the model usually takes longer, set limits.first-byte of the upstream " + c.Upstream + ", or after of its fallback"
 	}

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"runtime"
 	"strings"
 	"sync"
@@ -30,20 +31,33 @@ var (
 
 // metrics has the metrics that count events.
 type metrics struct {
-	requests, recovered, left, switched *prometheus.CounterVec // by upstream and model
-	detached, replayed                  *prometheus.CounterVec // likewise
-	tries, shared, retries              *prometheus.CounterVec // by upstream, model and kind
+	requests, recovered, left, switched *prometheus.CounterVec // by face, upstream and model
+	detached, replayed, silent          *prometheus.CounterVec // likewise
+	tries, shared, retries              *prometheus.CounterVec // by kind as well
 	gaveUp, brokeOff                    *prometheus.CounterVec // likewise
-	silent                              *prometheus.CounterVec // by upstream and model
 	content, waited                     *prometheus.HistogramVec
 
 	mu     sync.RWMutex
 	models map[string]bool
-	series map[pair]*series
+	series map[labels]*series
 }
 
-// pair has the labels of a metric.
-type pair struct{ upstream, model string }
+// labels are those of a metric.
+type labels struct{ face, upstream, model string }
+
+// of returns the counter with these labels and those in which it has more.
+func (l labels) of(v *prometheus.CounterVec, more ...string) prometheus.Counter {
+	return v.WithLabelValues(append([]string{l.face, l.upstream, l.model}, more...)...)
+}
+
+// gatewayFace is the label of calls that are no turns.
+const gatewayFace = "gateway"
+
+// faceOf returns the label of where a call comes from.
+func faceOf(c gateway.Call) string { return cmp.Or(c.Face, gatewayFace) }
+
+// isTurn reports whether a call is a turn of an agent, which asks models as often as it needs.
+func isTurn(c gateway.Call) bool { return c.Face != "" }
 
 // series has the metrics of every request, looked up once.
 type series struct {
@@ -53,29 +67,29 @@ type series struct {
 
 // newMetrics registers the metrics.
 func newMetrics(to prometheus.Registerer, version string) *metrics {
-	m := &metrics{models: make(map[string]bool), series: make(map[pair]*series)}
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "ridethrough", Name: name, Help: help}, labels)
+	m := &metrics{models: make(map[string]bool), series: make(map[labels]*series)}
+	counter := func(name, help string, more ...string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "ridethrough", Name: name, Help: help}, append([]string{"face", "upstream", "model"}, more...))
 		to.MustRegister(v)
 		return v
 	}
 	histogram := func(name, help string, buckets []float64) *prometheus.HistogramVec {
-		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "ridethrough", Name: name, Help: help, Buckets: buckets}, []string{"upstream"})
+		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "ridethrough", Name: name, Help: help, Buckets: buckets}, []string{"face", "upstream"})
 		to.MustRegister(v)
 		return v
 	}
-	m.requests = counter("requests_total", "Requests received.", "upstream", "model")
-	m.recovered = counter("recovered_total", "Requests answered after a failed try.", "upstream", "model")
-	m.left = counter("left_total", "Requests whose client left before the answer.", "upstream", "model")
-	m.detached = counter("detached_total", "Requests whose client left and whose answer was read on.", "upstream", "model")
-	m.replayed = counter("replayed_total", "Requests that were given the answer of an earlier one, whose client had left.", "upstream", "model")
-	m.switched = counter("switched_total", "Requests that failed over to this upstream.", "upstream", "model")
-	m.tries = counter("tries_total", "Requests sent to the upstream, by kind of fault; none: answered.", "upstream", "model", "kind")
-	m.shared = counter("shared_tries_total", "Tries that were not sent because they shared the outcome of another request.", "upstream", "model", "kind")
-	m.retries = counter("retries_total", "Retries, by kind of the preceding fault.", "upstream", "model", "kind")
-	m.gaveUp = counter("gave_up_total", "Requests that failed, by kind of the last fault.", "upstream", "model", "kind")
-	m.brokeOff = counter("broke_off_total", "Answers that failed after their first content.", "upstream", "model", "kind")
-	m.silent = counter("silent_tries_total", "Tries that ended because nothing of an answer came in time.", "upstream", "model")
+	m.requests = counter("requests_total", "Requests received.")
+	m.recovered = counter("recovered_total", "Requests answered after a failed try.")
+	m.left = counter("left_total", "Requests whose client left before the answer.")
+	m.detached = counter("detached_total", "Requests whose client left and whose answer was read on.")
+	m.replayed = counter("replayed_total", "Requests that were given the answer of an earlier one, whose client had left.")
+	m.switched = counter("switched_total", "Requests that failed over to this upstream.")
+	m.tries = counter("tries_total", "Requests sent to the upstream, by kind of fault; none: answered.", "kind")
+	m.shared = counter("shared_tries_total", "Tries that were not sent because they shared the outcome of another request.", "kind")
+	m.retries = counter("retries_total", "Retries, by kind of the preceding fault.", "kind")
+	m.gaveUp = counter("gave_up_total", "Requests that failed, by kind of the last fault.", "kind")
+	m.brokeOff = counter("broke_off_total", "Answers that failed after their first content.", "kind")
+	m.silent = counter("silent_tries_total", "Tries that ended because nothing of an answer came in time.")
 	m.content = histogram("time_to_first_content_seconds", "Time from the arrival of a request to the first content of its answer, waits included.", contentBuckets)
 	m.waited = histogram("wait_seconds", "Total wait of requests that had to wait.", waitBuckets)
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -89,41 +103,45 @@ func newMetrics(to prometheus.Registerer, version string) *metrics {
 
 // watch records an event.
 func (m *metrics) watch(e gateway.Event) {
-	s, p := m.find(e.Call.Upstream, e.Call.Model)
+	s, p := m.find(labels{faceOf(e.Call), e.Call.Upstream, e.Call.Model})
 	if e.Try.N > 0 {
 		m.tried(e, s, p)
 	}
 	if e.Detached {
-		m.detached.WithLabelValues(p.upstream, p.model).Inc()
+		p.of(m.detached).Inc()
 	}
 	if e.Replayed != 0 {
-		m.replayed.WithLabelValues(p.upstream, p.model).Inc()
+		p.of(m.replayed).Inc()
 	}
 	switch event := e.Event.(type) {
 	case turn.Start:
 		s.requests.Inc()
 	case turn.Retry:
-		m.retries.WithLabelValues(p.upstream, p.model, kind(event.Fault)).Inc()
+		p.of(m.retries, kind(event.Fault)).Inc()
 	case turn.Switched:
-		m.switched.WithLabelValues(p.upstream, p.model).Inc()
+		p.of(m.switched).Inc()
 	case turn.Recovered:
-		m.recovered.WithLabelValues(p.upstream, p.model).Inc()
+		p.of(m.recovered).Inc()
 		s.waited.Observe(event.Waited.Seconds())
 	case turn.Error:
-		m.failed(event, s, p)
+		m.failed(e.Call, event, s, p)
+	case turn.Sealed:
+		if event.TimeToFirstToken > 0 { // of a turn
+			s.content.Observe(event.TimeToFirstToken.Seconds())
+		}
 	}
 }
 
 // failed counts a request or an answer that has failed, and the wait of a request without an answer.
-func (m *metrics) failed(e turn.Error, s *series, p pair) {
+func (m *metrics) failed(c gateway.Call, e turn.Error, s *series, p labels) {
 	switch {
 	case e.Committed():
-		m.brokeOff.WithLabelValues(p.upstream, p.model, kind(e.Fault)).Inc()
+		p.of(m.brokeOff, kind(e.Fault)).Inc()
 		return
 	case e.Left():
-		m.left.WithLabelValues(p.upstream, p.model).Inc()
-	case e.Stop != "": // else the gateway is closed
-		m.gaveUp.WithLabelValues(p.upstream, p.model, kind(e.Fault)).Inc()
+		p.of(m.left).Inc()
+	case e.Stop != "" || isTurn(c): // else the gateway is closed
+		p.of(m.gaveUp, kind(e.Fault)).Inc()
 	}
 	if e.Waited > 0 {
 		s.waited.Observe(e.Waited.Seconds())
@@ -131,19 +149,21 @@ func (m *metrics) failed(e turn.Error, s *series, p pair) {
 }
 
 // tried counts a try, and the time to the first content where it was answered.
-func (m *metrics) tried(e gateway.Event, s *series, p pair) {
+func (m *metrics) tried(e gateway.Event, s *series, p labels) {
 	try := e.Try
 	switch {
 	case try.Shared:
-		m.shared.WithLabelValues(p.upstream, p.model, kind(try.Fault)).Inc()
+		p.of(m.shared, kind(try.Fault)).Inc()
 	case try.Fault != nil:
 		if code := try.Fault.Code; code == fault.Silence || code == fault.SilentTry {
-			m.silent.WithLabelValues(p.upstream, p.model).Inc()
+			p.of(m.silent).Inc()
 		}
-		m.tries.WithLabelValues(p.upstream, p.model, kind(try.Fault)).Inc()
+		p.of(m.tries, kind(try.Fault)).Inc()
 	default:
 		s.answered.Inc()
-		s.content.Observe(try.Start.Add(try.Took).Sub(e.Call.Began).Seconds())
+		if !isTurn(e.Call) { // its seal has the time of the first of its answers
+			s.content.Observe(try.Start.Add(try.Took).Sub(e.Call.Began).Seconds())
+		}
 	}
 }
 
@@ -155,18 +175,18 @@ func kind(f *fault.Error) string {
 	return f.Kind.String()
 }
 
-// labels returns the labels of an upstream and a model.
-func (m *metrics) labels(upstream, model string) pair {
-	_, p := m.find(upstream, model)
-	return p
+// bounded returns labels of which there are not too many.
+func (m *metrics) bounded(l labels) labels {
+	_, l = m.find(l)
+	return l
 }
 
-// find returns the series of an upstream and a model, and its labels.
-func (m *metrics) find(upstream, model string) (*series, pair) {
-	if len(model) > nameBound {
-		model = model[:nameBound]
+// find returns the series of labels, and the labels that it has.
+func (m *metrics) find(p labels) (*series, labels) {
+	if len(p.model) > nameBound {
+		p.model = p.model[:nameBound]
 	}
-	p := pair{upstream, strings.ToValidUTF8(model, "?")}
+	p.model = strings.ToValidUTF8(p.model, "?")
 	m.mu.RLock()
 	if len(m.models) >= modelBound && !m.models[p.model] {
 		p.model = otherModel
@@ -179,8 +199,8 @@ func (m *metrics) find(upstream, model string) (*series, pair) {
 	return m.add(p)
 }
 
-// add creates the series of an upstream and a model.
-func (m *metrics) add(p pair) (*series, pair) {
+// add creates the series of labels.
+func (m *metrics) add(p labels) (*series, labels) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -192,10 +212,10 @@ func (m *metrics) add(p pair) (*series, pair) {
 	}
 	if m.series[p] == nil {
 		m.series[p] = &series{
-			requests: m.requests.WithLabelValues(p.upstream, p.model),
-			answered: m.tries.WithLabelValues(p.upstream, p.model, answered),
-			content:  m.content.WithLabelValues(p.upstream),
-			waited:   m.waited.WithLabelValues(p.upstream),
+			requests: p.of(m.requests),
+			answered: p.of(m.tries, answered),
+			content:  m.content.WithLabelValues(p.face, p.upstream),
+			waited:   m.waited.WithLabelValues(p.face, p.upstream),
 		}
 	}
 	return m.series[p], p

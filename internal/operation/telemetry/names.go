@@ -27,6 +27,9 @@ const (
 
 	// Names of our own, where the conventions have none.
 	requestNumber = attribute.Key("ridethrough.request")
+	face          = attribute.Key("ridethrough.face")
+	turnID        = attribute.Key("ridethrough.turn")
+	sealedAs      = attribute.Key("ridethrough.status")
 	upstreamName  = attribute.Key("ridethrough.upstream")
 	switchedFrom  = attribute.Key("ridethrough.switched_from")
 	retryCount    = attribute.Key("ridethrough.retries")
@@ -36,6 +39,9 @@ const (
 
 // operation returns the operation name of a call.
 func operation(c gateway.Call) string {
+	if isTurn(c) {
+		return "invoke_agent"
+	}
 	if c.API == "gemini" {
 		return "generate_content"
 	}
@@ -55,7 +61,12 @@ func vendor(c gateway.Call) string {
 func described(c gateway.Call) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		operationName.String(operation(c)), providerName.String(vendor(c)),
-		requestStream.Bool(c.Stream), requestNumber.Int64(c.ID),
+		requestStream.Bool(c.Stream),
+	}
+	if isTurn(c) {
+		all = append(all, face.String(c.Face), turnID.String(c.Turn))
+	} else {
+		all = append(all, requestNumber.Int64(c.ID))
 	}
 	all = append(all, destination(c)...)
 	if c.Session != "" {

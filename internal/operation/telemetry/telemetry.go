@@ -1,5 +1,5 @@
-// Package telemetry turns the gateway's events into log lines, Prometheus metrics
-// and, if the OTEL_ variables ask for them, OpenTelemetry spans.
+// Package telemetry turns the events of the gateway, and of agents' turns in the same form, into log lines,
+// Prometheus metrics and, if the OTEL_ variables ask for them, OpenTelemetry spans.
 //
 // The events carry no prompt, answer or credential, so none can leak here. It
 // decides nothing, and no request waits for it.
@@ -9,6 +9,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -27,7 +28,7 @@ type Config struct {
 	Spans   sdktrace.SpanExporter // used instead of Env's; nil: as Env says
 }
 
-// Telemetry records the gateway's events. Its methods may be called concurrently.
+// Telemetry records events. Its methods may be called concurrently.
 type Telemetry struct {
 	log      *slog.Logger
 	registry *prometheus.Registry
@@ -57,7 +58,7 @@ func New(ctx context.Context, c Config) (*Telemetry, error) {
 	return t, err
 }
 
-// Watch records an event of the gateway.
+// Watch records an event of the gateway, or of a turn.
 func (t *Telemetry) Watch(e gateway.Event) {
 	t.metrics.watch(e)
 	if t.traces != nil {
@@ -77,7 +78,7 @@ type Board interface {
 // Show adds gauges of the current waits and outages to the metrics. It must be called at most once. h judges
 // outages by the last tries too; nil: the gateway's breakers judge alone.
 func (t *Telemetry) Show(b Board, h *history.History) {
-	t.registry.MustRegister(newGauges(b, h, t.metrics.labels))
+	t.registry.MustRegister(newGauges(b, h, t.metrics.bounded))
 }
 
 // ServeHTTP serves the metrics.
@@ -85,6 +86,16 @@ func (t *Telemetry) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.page.S
 
 // Gather returns the gatherer of the metrics.
 func (t *Telemetry) Gather() prometheus.Gatherer { return t.registry }
+
+// flushTime is how long the export of the last spans may take.
+const flushTime = 5 * time.Second
+
+// Flush is Close within 5 s, though ctx has ended. An export that fails is logged.
+func (t *Telemetry) Flush(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+	defer cancel()
+	_ = t.Close(ctx)
+}
 
 // Close exports the remaining spans. It returns when ctx ends at the latest.
 func (t *Telemetry) Close(ctx context.Context) error {

@@ -109,7 +109,7 @@ func TestMetrics_OfDetachedAnswers(t *testing.T) {
 	for name, want := range map[string]string{"detached_total": "1", "replayed_total": "2"} {
 		w := httptest.NewRecorder()
 		tel.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
-		if line := "ridethrough_" + name + `{model="gpt-5",upstream="work"} ` + want + "\n"; !strings.Contains(w.Body.String(), line) {
+		if line := "ridethrough_" + name + `{face="gateway",model="gpt-5",upstream="work"} ` + want + "\n"; !strings.Contains(w.Body.String(), line) {
 			t.Errorf("metrics lack %q", line)
 		}
 	}
@@ -121,25 +121,25 @@ func TestMetrics_OfAnOutage(t *testing.T) {
 	want := `
 # HELP ridethrough_held_requests Waiting requests whose client gets keepalives.
 # TYPE ridethrough_held_requests gauge
-ridethrough_held_requests{upstream="spare"} 0
-ridethrough_held_requests{upstream="work"} 1
+ridethrough_held_requests{face="gateway",upstream="spare"} 0
+ridethrough_held_requests{face="gateway",upstream="work"} 1
 # HELP ridethrough_recovered_total Requests answered after a failed try.
 # TYPE ridethrough_recovered_total counter
-ridethrough_recovered_total{model="gpt-5",upstream="work"} 1
+ridethrough_recovered_total{face="gateway",model="gpt-5",upstream="work"} 1
 # HELP ridethrough_retries_total Retries, by kind of the preceding fault.
 # TYPE ridethrough_retries_total counter
-ridethrough_retries_total{kind="overloaded",model="gpt-5",upstream="work"} 3
+ridethrough_retries_total{face="gateway",kind="overloaded",model="gpt-5",upstream="work"} 3
 # HELP ridethrough_shared_tries_total Tries that were not sent because they shared the outcome of another request.
 # TYPE ridethrough_shared_tries_total counter
-ridethrough_shared_tries_total{kind="overloaded",model="gpt-5",upstream="work"} 1
+ridethrough_shared_tries_total{face="gateway",kind="overloaded",model="gpt-5",upstream="work"} 1
 # HELP ridethrough_tries_total Requests sent to the upstream, by kind of fault; none: answered.
 # TYPE ridethrough_tries_total counter
-ridethrough_tries_total{kind="none",model="gpt-5",upstream="work"} 1
-ridethrough_tries_total{kind="overloaded",model="gpt-5",upstream="work"} 2
+ridethrough_tries_total{face="gateway",kind="none",model="gpt-5",upstream="work"} 1
+ridethrough_tries_total{face="gateway",kind="overloaded",model="gpt-5",upstream="work"} 2
 # HELP ridethrough_waiting_requests Requests waiting for their next try.
 # TYPE ridethrough_waiting_requests gauge
-ridethrough_waiting_requests{upstream="spare"} 0
-ridethrough_waiting_requests{upstream="work"} 2
+ridethrough_waiting_requests{face="gateway",upstream="spare"} 0
+ridethrough_waiting_requests{face="gateway",upstream="work"} 2
 `
 	names := []string{
 		"ridethrough_held_requests", "ridethrough_recovered_total", "ridethrough_retries_total",
@@ -151,7 +151,7 @@ ridethrough_waiting_requests{upstream="work"} 2
 	for name, sum := range map[string]string{"wait_seconds": "15", "time_to_first_content_seconds": "19"} {
 		w := httptest.NewRecorder()
 		tel.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
-		if line := "ridethrough_" + name + `_sum{upstream="work"} ` + sum + "\n"; !strings.Contains(w.Body.String(), line) {
+		if line := "ridethrough_" + name + `_sum{face="gateway",upstream="work"} ` + sum + "\n"; !strings.Contains(w.Body.String(), line) {
 			t.Errorf("no %q", line)
 		}
 	}
@@ -172,7 +172,7 @@ func TestMetrics_OfAModelThatFails(t *testing.T) {
 			t.Helper()
 			w := httptest.NewRecorder()
 			tel.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
-			for _, line := range []string{fmt.Sprintf("upstream_outage{upstream=\"work\"} %d\n", outage), fmt.Sprintf("upstream_degraded{upstream=\"work\"} %d\n", degraded), model} {
+			for _, line := range []string{fmt.Sprintf("upstream_outage{face=\"gateway\",upstream=\"work\"} %d\n", outage), fmt.Sprintf("upstream_degraded{face=\"gateway\",upstream=\"work\"} %d\n", degraded), model} {
 				if !strings.Contains(w.Body.String(), "\nridethrough_"+line) {
 					t.Errorf("metrics %s lack %q", when, line)
 				}
@@ -182,9 +182,9 @@ func TestMetrics_OfAModelThatFails(t *testing.T) {
 			}
 		}
 		tries("large", 3, busy)
-		check("after three failures", `model_outage{model="large",upstream="work"} 1`, 1, 0)
+		check("after three failures", `model_outage{face="gateway",model="large",upstream="work"} 1`, 1, 0)
 		tries("small", 6, nil)
-		check("after six answers of another model", `model_outage{model="large",upstream="work"} 1`, 0, 1)
+		check("after six answers of another model", `model_outage{face="gateway",model="large",upstream="work"} 1`, 0, 1)
 		tries("large", 1, nil)
 		check("when the model answers again", "", 0, 0)
 	})
@@ -199,10 +199,10 @@ func TestMetrics_OfSilence(t *testing.T) {
 	want := `
 # HELP ridethrough_first_byte_limit_seconds The learned limit on the first byte of an answer, the longest by size of the request.
 # TYPE ridethrough_first_byte_limit_seconds gauge
-ridethrough_first_byte_limit_seconds{model="gpt-5",upstream="work"} 130
+ridethrough_first_byte_limit_seconds{face="gateway",model="gpt-5",upstream="work"} 130
 # HELP ridethrough_silent_tries_total Tries that ended because nothing of an answer came in time.
 # TYPE ridethrough_silent_tries_total counter
-ridethrough_silent_tries_total{model="gpt-5",upstream="work"} 3
+ridethrough_silent_tries_total{face="gateway",model="gpt-5",upstream="work"} 3
 `
 	if err := testutil.GatherAndCompare(tel.Gather(), strings.NewReader(want), "ridethrough_first_byte_limit_seconds", "ridethrough_silent_tries_total"); err != nil {
 		t.Errorf("gather and compare: %v", err)
@@ -229,7 +229,7 @@ func TestMetrics_NamesPassLint(t *testing.T) {
 			t.Errorf("metric %s, want the prefix ridethrough_", f.GetName())
 		}
 		for _, l := range f.GetMetric()[0].GetLabel() {
-			if name := l.GetName(); !strings.Contains(" upstream model kind ", " "+name+" ") && f.GetName() != "ridethrough_build_info" {
+			if name := l.GetName(); !strings.Contains(" face upstream model kind ", " "+name+" ") && f.GetName() != "ridethrough_build_info" {
 				t.Errorf("%s has the label %s", f.GetName(), name)
 			}
 		}
@@ -250,7 +250,7 @@ func TestMetrics_SeriesAreBounded(t *testing.T) {
 		t.Errorf("%d series for 1000 models, %v", n, err)
 	}
 	want := "# HELP ridethrough_requests_total Requests received.\n# TYPE ridethrough_requests_total counter\n"
-	if err := testutil.GatherAndCompare(tel.Gather(), strings.NewReader(want), "ridethrough_requests_total"); !strings.Contains(err.Error(), `{model="other",upstream="work"} 951`) {
+	if err := testutil.GatherAndCompare(tel.Gather(), strings.NewReader(want), "ridethrough_requests_total"); !strings.Contains(err.Error(), `{face="gateway",model="other",upstream="work"} 951`) {
 		t.Errorf("gather and compare: %v", err)
 	}
 }

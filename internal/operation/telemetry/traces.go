@@ -22,7 +22,7 @@ import (
 // callBound bounds the calls that are traced concurrently; others are not traced.
 const callBound = 100_000
 
-// traces creates a span for each call, as its client sees it, with a child for each request that was sent.
+// traces creates a span for each call, as its client sees it, or turn, with a child for each request that was sent.
 type traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -59,7 +59,8 @@ func newTraces(ctx context.Context, exporter sdktrace.SpanExporter, version stri
 
 // watch adds an event to its call's span.
 func (t *traces) watch(e gateway.Event) {
-	if _, ok := e.Event.(turn.Start); ok {
+	switch e.Event.(type) {
+	case turn.Start, turn.Restarted:
 		t.begin(e.Call)
 		return
 	}
@@ -85,7 +86,7 @@ func (t *traces) begin(c gateway.Call) {
 		name += " " + c.Model
 	}
 	ctx, span := t.tracer.Start(ctx, name, trace.WithTimestamp(c.Began),
-		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(described(c)...))
+		trace.WithSpanKind(spanKind(c)), trace.WithAttributes(described(c)...))
 	if !span.IsRecording() {
 		return // not sampled
 	}
@@ -94,6 +95,14 @@ func (t *traces) begin(c gateway.Call) {
 	if len(t.calls) < callBound {
 		t.calls[c.ID] = traced{ctx, span}
 	}
+}
+
+// spanKind returns the kind of a call's span: a turn runs in this process.
+func spanKind(c gateway.Call) trace.SpanKind {
+	if isTurn(c) {
+		return trace.SpanKindInternal
+	}
+	return trace.SpanKindClient
 }
 
 // add adds an event to the span of its call.
@@ -112,12 +121,24 @@ func (t *traces) add(c traced, e gateway.Event) {
 		c.SetAttributes(retryCount.Int(event.Retries), waitedTime.Float64(event.Waited.Seconds()))
 		failed(c, event.Fault)
 	case turn.Sealed:
-		if e.Status != 0 {
-			c.SetAttributes(statusCode.Int(e.Status))
-		}
+		ended(c, e, event)
 		c.End(at)
 	case nil:
 		t.addStep(c, e)
+	}
+}
+
+// ended adds how a call has ended to its span.
+func ended(span trace.Span, e gateway.Event, end turn.Sealed) {
+	if e.Status != 0 {
+		span.SetAttributes(statusCode.Int(e.Status))
+	}
+	if !isTurn(e.Call) {
+		return
+	}
+	span.SetAttributes(sealedAs.String(string(end.Status)), retryCount.Int(end.RetryCount), waitedTime.Float64(end.TotalRetryDelay.Seconds()))
+	if end.TimeToFirstToken > 0 {
+		span.SetAttributes(timeToFirstChunk.Float64(end.TimeToFirstToken.Seconds()))
 	}
 }
 
@@ -151,7 +172,7 @@ func (t *traces) tried(c traced, e gateway.Event) {
 		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(about...))
 	if try.Fault != nil {
 		failed(span, try.Fault)
-	} else {
+	} else if !isTurn(e.Call) {
 		c.SetAttributes(timeToFirstChunk.Float64(end.Sub(e.Call.Began).Seconds()))
 	}
 	span.End(trace.WithTimestamp(end))

@@ -42,7 +42,8 @@ type Input struct {
 	ID     string    `json:"id"`
 	Text   string    `json:"text"`
 	At     time.Time `json:"at"`
-	Steers bool      `json:"steers,omitzero"` // the turn in progress takes it before its next question to the model
+	Steers bool      `json:"steers,omitzero"`      // the turn in progress takes it before its next question to the model
+	Parent string    `json:"traceparent,omitzero"` // of the request that it came with (W3C Trace Context)
 }
 
 // Summary is a conversation in a list.

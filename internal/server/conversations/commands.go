@@ -6,40 +6,46 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
 )
 
 // do carries out a command. That a turn was told to stop, or to try now, does not mean that it has.
-func (a *API) do(ctx context.Context, conversation string, c api.Command) (d api.Done, err error) {
+func (a *API) do(ctx context.Context, id string, c api.Command) (d api.Done, err error) {
 	d = api.Done{Did: c.Do, ID: c.ID, TurnID: c.TurnID}
 	switch c.Do {
 	case "say":
 		d.ID = ""
-		d.TurnID, err = a.Runner.Submit(ctx, conversation, c.ID, c.Text)
+		d.TurnID, err = a.Runner.Submit(ctx, id, c.ID, c.Text)
 	case "again":
 		d.ID = ""
-		d.TurnID, err = a.Runner.RetryTurn(ctx, conversation, c.ID)
+		d.TurnID, err = a.Runner.RetryTurn(ctx, id, c.ID)
 	case "stop":
-		err = a.Runner.Stop(ctx, conversation, c.TurnID)
+		err = a.Runner.Stop(ctx, id, c.TurnID)
 	case "now":
-		err = a.Runner.RetryNow(ctx, conversation)
+		err = a.Runner.RetryNow(ctx, id)
 	case "edit":
-		err = a.Runner.Edit(ctx, conversation, c.ID, c.Text)
+		err = a.Runner.Edit(ctx, id, c.ID, c.Text)
 	case "remove":
-		err = a.Runner.Remove(ctx, conversation, c.ID)
+		err = a.Runner.Remove(ctx, id, c.ID)
 	case "steer":
-		err = a.Runner.Steer(ctx, conversation, c.ID)
+		err = a.Runner.Steer(ctx, id, c.ID)
 	default:
 		err = rest.Problem(http.StatusBadRequest, `want {"do":"say"}, or again, stop, now, edit, remove, steer`)
 	}
 	return d, err
 }
 
+// traced returns the context of a request, in which its turn is a child of its client's span.
+func traced(r *http.Request) context.Context {
+	return conversation.WithParent(r.Context(), r.Header.Get("Traceparent"))
+}
+
 // answerDo answers a request that is a command.
 func (a *API) answerDo(w http.ResponseWriter, r *http.Request, c api.Command) error {
-	d, err := a.do(r.Context(), r.PathValue("id"), c)
+	d, err := a.do(traced(r), r.PathValue("id"), c)
 	if err == nil {
 		rest.Answer(w, http.StatusAccepted, d)
 	}

@@ -26,7 +26,7 @@ func (a *API) sayAndFollow(w http.ResponseWriter, r *http.Request, kind string, 
 		return f.filter(a.Runner.Attach(ctx, id, 0)) // before the message is added, so that nothing is missed
 	})
 	defer stop()
-	if _, err := a.do(r.Context(), id, c); err != nil {
+	if _, err := a.do(traced(r), id, c); err != nil {
 		a.Readers.Leave()
 		return err
 	}

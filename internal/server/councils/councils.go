@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/internal/server/api"
@@ -40,7 +41,9 @@ var errLeft = errors.New("the client has left")
 // API answers the operations on councils. Its methods may be called concurrently.
 type API struct {
 	// New makes a council of models by name, with a judge that may be "".
-	New     func(models []string, judge string) (council.Council, error)
+	New func(models []string, judge string) (council.Council, error)
+	// Watch returns the OnReport of a council by its id and the traceparent of its client; nil: it has none.
+	Watch   func(id, parent string) func(member int, r agent.Report)
 	Readers *stream.Readers
 	Log     *slog.Logger
 
@@ -78,7 +81,11 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := a.Readers.Begin(w, r, kind)
 	defer out.Close()
-	a.run(r.Context(), out, c, b.Question, &recorder{id: conversation.NewID(), whole: kind == wholeAnswer, news: make(chan struct{}, 1)})
+	rec := &recorder{id: conversation.NewID(), whole: kind == wholeAnswer, news: make(chan struct{}, 1)}
+	if c.Log = a.Log; a.Watch != nil {
+		c.OnReport = a.Watch(rec.id, r.Header.Get("Traceparent"))
+	}
+	a.run(r.Context(), out, c, b.Question, rec)
 	return nil
 }
 

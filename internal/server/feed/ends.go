@@ -63,8 +63,7 @@ func (f *Feed) TurnEnd(conversation string) (End, bool) {
 	return e, ok
 }
 
-// WatchTurns keeps how the waits of turns end: it is for conversation.Config.OnEvent. It publishes nothing:
-// the events of turns are in their conversations.
+// WatchTurns keeps how the waits of turns end: it is for conversation.Config.OnEvent. It publishes nothing.
 func (f *Feed) WatchTurns(e conversation.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,10 +73,10 @@ func (f *Feed) WatchTurns(e conversation.Event) {
 	case turn.Recovered:
 		f.turnEnds.add(e.Conversation, "recovered", end.Retries, end.Waited)
 	case turn.Sealed:
-		how := "failed"
-		if end.Status == turn.Aborted {
-			how = "left"
+		if !e.Waited {
+			return
 		}
+		how := map[turn.Status]string{turn.Done: "recovered", turn.Failed: "failed", turn.Aborted: "left"}[end.Status]
 		f.turnEnds.add(e.Conversation, how, end.RetryCount, end.TotalRetryDelay)
 	}
 }

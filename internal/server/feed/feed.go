@@ -1,4 +1,4 @@
-// Package feed publishes what happens at the gateway as public events and keeps the latest of them for
+// Package feed publishes what happens at the gateway and in turns as public events and keeps the latest of them for
 // readers that reconnect: it is behind /-/events. It also remembers how waits have ended.
 package feed
 
@@ -64,7 +64,7 @@ func New() *Feed {
 // Boot returns the name of this process, which begins the ids of its events.
 func (f *Feed) Boot() string { return f.boot }
 
-// Watch publishes an event of the gateway: it is for gateway.Config.OnEvent.
+// Watch publishes an event of the gateway, or of a turn: it is for gateway.Config.OnEvent and package turns.
 func (f *Feed) Watch(e gateway.Event) {
 	switch e.Event.(type) {
 	case turn.Start:
@@ -130,7 +130,9 @@ func (f *Feed) retry(e gateway.Event, c *call, r turn.Retry) {
 
 // end keeps how a call's waiting ended, and forgets the call.
 func (f *Feed) end(id int64, c *call, how string, retries int, waited time.Duration) {
-	f.callEnds.add(id, how, retries, waited)
+	if id >= 0 { // of turns see WatchTurns
+		f.callEnds.add(id, how, retries, waited)
+	}
 	if c != nil {
 		c.stop()
 		delete(f.calls, id)
@@ -173,10 +175,18 @@ func (f *Feed) publish(e gateway.Event) {
 	if _, ok := e.Event.(turn.Waiting); ok {
 		to = &f.reminders
 	}
-	body := wire.Turn{Ref: wire.Ref{ConversationID: e.Call.Session, TurnID: strconv.FormatInt(e.Call.ID, 10)}, Event: e.Event}
+	body := wire.Turn{Ref: wire.Ref{ConversationID: e.Call.Session, TurnID: turnID(e.Call)}, Event: e.Event}
 	to.add(entry{f.seq, f.encode(f.id(f.seq), wire.Event{Seq: f.seq, Time: e.At, Body: body})})
 	close(f.news)
 	f.news = make(chan struct{})
+}
+
+// turnID returns the id of a turn, or the number of a request.
+func turnID(c gateway.Call) string {
+	if c.Face != "" {
+		return c.Turn
+	}
+	return strconv.FormatInt(c.ID, 10)
 }
 
 // encode returns an event as it is sent.

@@ -1,0 +1,153 @@
+// Package turns tells of the turns of agents in the form in which the gateway tells of requests, so that one log,
+// one set of metrics, one kind of traces and one feed serve both. Nothing of a conversation passes: of a
+// provider's error remain its kind and its codes, since its words may quote a prompt.
+package turns
+
+import (
+	"cmp"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// The faces that turns come from.
+const (
+	Conversation = "conversation" // of `serve`
+	Chat         = "chat"
+	Run          = "run"
+	Council      = "council"
+)
+
+// openBound bounds the turns in progress that are known; what happens in others is told without their begin.
+const openBound = 100_000
+
+// Watcher hands on what happens in turns as events of the gateway. Its methods may be called concurrently.
+type Watcher struct {
+	face string
+	to   func(gateway.Event)
+
+	mu   sync.Mutex
+	last int64 // the number of the latest turn, from -1 downwards: no request of the gateway has it
+	open map[key]*call
+}
+
+// key identifies a turn.
+type key struct {
+	conversation, turn string
+	member             int // of a council
+}
+
+// call is a turn in progress.
+type call struct {
+	gateway.Call
+	fault *fault.Error // the latest, without its words; nil: it has not failed, or has recovered
+}
+
+// New returns a watcher of the turns of a face. to gets their events; it may be called concurrently. nil: none.
+func New(face string, to func(gateway.Event)) *Watcher {
+	if to == nil {
+		to = func(gateway.Event) {}
+	}
+	return &Watcher{face: face, to: to, open: map[key]*call{}}
+}
+
+// Watch hands on an event of a conversation's turn: it is for conversation.Config.OnEvent.
+func (w *Watcher) Watch(e conversation.Event) {
+	w.watch(key{conversation: e.Conversation, turn: e.Turn}, e.Parent, e.Report)
+}
+
+// Turn returns the OnReport of an agent for one turn. parent is the traceparent of its caller; "": none.
+func (w *Watcher) Turn(id, parent string) func(agent.Report) {
+	return func(r agent.Report) { w.watch(key{turn: id}, parent, r) }
+}
+
+// Members returns the OnReport of a council. parent is the traceparent of its caller; "": none.
+func (w *Watcher) Members(id, parent string) func(int, agent.Report) {
+	return func(member int, r agent.Report) { w.watch(key{turn: id, member: member}, parent, r) }
+}
+
+// watch hands on what a turn's agent reports.
+func (w *Watcher) watch(k key, parent string, r agent.Report) {
+	about, known := w.about(k, parent, &r)
+	if _, starts := r.Event.(turn.Start); !known && !starts {
+		w.to(gateway.Event{At: r.At, Call: about.Call, Event: turn.Restarted{}}) // it began in another process
+	}
+	if end, ok := r.Event.(turn.Sealed); ok && end.Status == turn.Aborted {
+		w.to(gateway.Event{At: r.At, Call: about.Call, Event: about.stopped(end)})
+	}
+	w.to(gateway.Event{At: r.At, Call: about.Call, Try: r.Try, Event: r.Event})
+}
+
+// stopped returns the event of a caller that leaves, for a turn that was stopped.
+func (c call) stopped(end turn.Sealed) turn.Error {
+	f := &fault.Error{Kind: fault.Canceled, Message: "stopped"}
+	if c.fault != nil {
+		f.Err = c.fault
+	}
+	return turn.NewError(f, end.RetryCount, end.TotalRetryDelay)
+}
+
+// about returns the turn of a report, and whether there was one before. It takes the words out of the report.
+func (w *Watcher) about(k key, parent string, r *agent.Report) (about call, known bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.open[k]
+	if known = c != nil; !known {
+		w.last--
+		c = &call{Call: gateway.Call{ID: w.last, Face: w.face, Turn: k.turn, Session: k.conversation, Stream: true, Began: began(r), Parent: parent}}
+		if len(w.open) < openBound {
+			w.open[k] = c
+		}
+	}
+	c.API, c.Upstream, c.Model = r.Name.Provider, r.Name.Provider, r.Name.Model
+	c.takeWords(r)
+	if _, ended := r.Event.(turn.Sealed); ended {
+		delete(w.open, k)
+	}
+	return *c, known
+}
+
+// began returns when what is reported began.
+func began(r *agent.Report) time.Time {
+	if r.Try.N > 0 {
+		return r.Try.Start
+	}
+	return r.At
+}
+
+// takeWords takes what a provider has said out of a report.
+func (c *call) takeWords(r *agent.Report) {
+	if r.Try.N > 0 {
+		r.Try.Fault = r.Try.Fault.WithoutMessage()
+		c.fault = r.Try.Fault
+	}
+	switch e := r.Event.(type) {
+	case turn.Retry:
+		e.Fault = e.Fault.WithoutMessage()
+		r.Event = e
+	case turn.Switched:
+		if e.Why = ""; c.fault != nil {
+			e.Why = c.fault.Redacted()
+		}
+		r.Event = e
+	case turn.Error:
+		r.Event = withoutWords(e)
+	}
+}
+
+// withoutWords returns the end of a failed turn without what the provider has said.
+func withoutWords(e turn.Error) turn.Error {
+	f := e.Fault
+	if f == nil { // no model has failed, but its worker
+		f = &fault.Error{Kind: fault.KindOf(e.Kind), Code: e.Code}
+	}
+	silent := turn.NewError(f.WithoutMessage(), e.Retries, e.Waited)
+	silent.Name, silent.Upstream, silent.Stop = e.Name, e.Upstream, e.Stop
+	silent.RequestID = cmp.Or(e.RequestID, silent.RequestID)
+	return silent
+}
