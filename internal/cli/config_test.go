@@ -236,3 +236,24 @@ func TestServe_TokenAndHostsFromFile(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+func TestConfigShow_OriginCoversAgents(t *testing.T) {
+	path := write(t, t.TempDir(), "c.yaml", "upstreams:\n  anthropic: {url: https://llm.example, key: {file: k}, policy: simple}\n")
+	code, out, errs := run(t, []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:1", "OPENAI_API_KEY=k-secret"}, "config", "show", "--origin", "--config", path)
+	both := "#   upstreams.anthropic.url: http://127.0.0.1:1  # ANTHROPIC_BASE_URL\n" +
+		"#   upstreams.openai.key.env: OPENAI_API_KEY  # OPENAI_API_KEY\n" +
+		"#   upstreams.anthropic.key.file: not used  # ANTHROPIC_BASE_URL\n"
+	want := "\n# In place of that, conversations and council use:\n" + both +
+		"\n# In place of that, run and chat use:\n#   policy: interactive  # default of run and chat\n" + both
+	if code != 0 || errs != "" || !strings.HasSuffix(out, want) || strings.Contains(out, "k-secret") {
+		t.Errorf("code %d, %s\ngot\n%s\nwant at its end\n%s", code, errs, out, want)
+	}
+	_, out, _ = run(t, []string{"RIDETHROUGH_POLICY=worker"}, "config", "show", "--origin", "--config", path)
+	if want := "\n# In place of that, run and chat use:\n#   upstreams.anthropic.policy: not used  # RIDETHROUGH_POLICY\n"; !strings.HasSuffix(out, want) {
+		t.Errorf("got\n%s\nwant at its end\n%s", out, want)
+	}
+	path = write(t, t.TempDir(), "c.yaml", "policy: simple\n")
+	if _, out, _ = run(t, nil, "config", "show", "--origin", "--config", path); strings.Contains(out, "In place") {
+		t.Errorf("got\n%s\nwant no differences", out)
+	}
+}

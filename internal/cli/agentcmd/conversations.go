@@ -98,3 +98,8 @@ func writeHistory(ctx context.Context, opened *background.Store, measured *histo
 		keeping.Wait()
 	}
 }
+
+// Environment returns a function that adds what the variables of the providers' own tools say to a configuration.
+func Environment(s command.Streams) func(config.Config) config.Config {
+	return func(c config.Config) config.Config { return app.Environment(c, s.Env) }
+}

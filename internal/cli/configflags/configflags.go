@@ -196,7 +196,7 @@ func (f *Flags) Interactive() (conf config.Config, err error) {
 	if conf.Overridden("policy") != "" {
 		conf.UseOnePolicy()
 	}
-	conf.UseDefault("interactive", "default of "+f.Command.Name())
+	conf.UseDefault("interactive", "default of run and chat")
 	return conf, nil
 }
 

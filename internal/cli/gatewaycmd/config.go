@@ -13,8 +13,9 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// Config returns the command `config`.
-func Config(s command.Streams) *cobra.Command {
+// Config returns the command `config`. agents returns a configuration as agents use it: with what the variables of
+// the providers' own tools say.
+func Config(s command.Streams, agents func(config.Config) config.Config) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Check, show and describe the configuration",
@@ -24,7 +25,7 @@ func Config(s command.Streams) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(configCheck(s), configShow(s), configInit(s), configSchema(s))
+	cmd.AddCommand(configCheck(s), configShow(s, agents), configInit(s), configSchema(s))
 	return cmd
 }
 
@@ -65,28 +66,51 @@ func printValid(w io.Writer, c *config.Config) {
 	fmt.Fprintf(w, "%s is valid; policy %s, upstreams %s\n", file, c.Policy(), strings.Join(c.Upstreams(), ", "))
 }
 
-func configShow(s command.Streams) *cobra.Command {
+func configShow(s command.Streams, agents func(config.Config) config.Config) *cobra.Command {
 	from := configflags.Flags{Streams: s}
 	var origin bool
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show the effective configuration",
 		Long: "show prints the configuration that `ridethrough serve` would use, defaults included, as an equivalent\n" +
-			"file. With --origin, each value has a comment with its source. Keys are never shown, only where they are\n" +
-			"stored. It takes the flags of `ridethrough serve`.",
+			"file. With --origin, each value has a comment with its source, and comments below it say what conversations\n" +
+			"and council, and what run and chat use in place of it. Keys are never shown, only where they are stored. It\n" +
+			"takes the flags of `ridethrough serve`.",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			c, err := from.Read()
 			if err != nil {
 				return configflags.Explain(err)
 			}
-			_, err = io.WriteString(command.Text(s.Out), c.Show(origin))
+			shown := c.Show(origin)
+			if origin {
+				attended, err := from.Interactive()
+				if err != nil {
+					return configflags.Explain(err)
+				}
+				shown += agentsUse(&c, agents(c), agents(attended))
+			}
+			_, err = io.WriteString(command.Text(s.Out), shown)
 			return command.Failed(err)
 		},
 	}
 	from.AddAll(cmd)
 	cmd.Flags().BoolVar(&origin, "origin", false, "add the source of each value")
 	return cmd
+}
+
+// agentsUse returns, as comments, what agents use in place of the gateway's configuration: those without a waiting
+// user, and those with one.
+func agentsUse(gateway *config.Config, served, attended config.Config) string {
+	text := ""
+	for _, a := range []struct{ who, uses string }{
+		{"conversations and council", served.ShowChanges(gateway)}, {"run and chat", attended.ShowChanges(gateway)},
+	} {
+		if a.uses != "" {
+			text += "\n# In place of that, " + a.who + " use:\n" + a.uses
+		}
+	}
+	return text
 }
 
 func configSchema(s command.Streams) *cobra.Command {

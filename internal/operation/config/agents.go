@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
 	"slices"
 
@@ -36,6 +37,9 @@ func (c *Config) SetProvider(p Provider) {
 	if moved {
 		if !sameAddress(u.url, p.Base) {
 			u.key, u.ca, u.proxy, u.http2 = secret{}, "", "", ""
+			for _, field := range []string{".key", ".ca", ".proxy", ".http2"} {
+				c.mark(path+field, p.BaseFrom)
+			}
 		}
 		u.url = p.Base
 		c.mark(path+".url", p.BaseFrom)
@@ -124,11 +128,12 @@ func (c *Config) UseDefault(preset, origin string) {
 func (c *Config) UseOnePolicy() {
 	c.upstreams = slices.Clone(c.upstreams)
 	for i := range c.upstreams {
-		u := &c.upstreams[i].value
-		u.policy = choice{}
-		u.routes = slices.Clone(u.routes)
+		path, u := "upstreams."+c.upstreams[i].name, &c.upstreams[i].value
+		u.policy, u.routes = choice{}, slices.Clone(u.routes)
+		c.mark(path+".policy", c.origin["policy"])
 		for j := range u.routes {
 			u.routes[j].policy = choice{}
+			c.mark(fmt.Sprintf("%s.routes.%d.policy", path, j), c.origin["policy"])
 		}
 	}
 }

@@ -145,6 +145,23 @@ func plainText(s string) bool {
 	return err != nil && strings.ContainsAny(s[:1], "123456789") && (strings.ContainsAny(s, letters+"%:") || strings.Count(s, ".") > 1)
 }
 
+// ShowChanges returns what differs from another configuration, as comments below it, each with its source; "":
+// nothing does. The defaults of an upstream that the other does not have are left out.
+func (c *Config) ShowChanges(old *Config) string {
+	var b strings.Builder
+	for _, change := range c.Changes(old) {
+		origin, value := c.originOf(change.Field, "default"), change.New
+		switch {
+		case value == "":
+			value = "not used"
+		case change.Old == "" && origin == "default":
+			continue
+		}
+		fmt.Fprintf(&b, "#   %s: %s  # %s\n", change.Field, value, origin)
+	}
+	return b.String()
+}
+
 // Change is a value that differs between two configurations.
 type Change struct {
 	Field    string // the path of the value: "upstreams.local.url"
