@@ -23,6 +23,7 @@ type Error struct {
 	Wait    time.Duration // how long the provider asks to wait; 0: not stated
 	ResetAt time.Time     // when a spent quota is available again; zero: not stated
 	Final   bool          // the request must not be sent again: x-should-retry: false, or a rule
+	Retries int           // how many retries in a row are worth it, whether or not a policy lists the kind; 0: as the policy says
 
 	Guessed   bool   // the kind is inferred from the wording; false: a table, a status or a type states it
 	RequestID string // the provider's id of the request, for its support

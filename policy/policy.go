@@ -33,6 +33,7 @@ type Run struct {
 	Tries   int           `json:"tries"`            // that have failed
 	Slept   time.Duration `json:"slept"`            // waiting, without the rest of waits cut short; JSON: ns
 	Started time.Time     `json:"started,omitzero"` // of the first try; its failure, without a Deadline
+	Few     int           `json:"few,omitzero"`     // the last tries in a row whose fault has Retries of its own
 }
 
 // Verdict is the answer to a fault: wait this long, or stop.
@@ -63,12 +64,15 @@ const (
 // provider asks for replaces a shorter one, exactly and without jitter.
 func (p Policy) Next(r Run, f *fault.Error, committed bool, now time.Time, random float64) (Run, Verdict) {
 	r.Tries++
+	if r.Few++; f.Retries == 0 {
+		r.Few = 0
+	}
 	switch {
 	case committed:
 		return r, Verdict{Stop: Committed}
 	case !p.retries(f, now):
 		return r, Verdict{Stop: Final}
-	case r.Tries > p.Retries:
+	case r.Tries > p.Limit(r, f):
 		return r, Verdict{Stop: Exhausted}
 	}
 	v := Verdict{Wait: p.Backoff.At(r.Tries, random)}
@@ -82,6 +86,15 @@ func (p Policy) Next(r Run, f *fault.Error, committed bool, now time.Time, rando
 		r.Slept = math.MaxInt64 // without a budget it may add up to more than fits
 	}
 	return r, v
+}
+
+// Limit returns how many retries there are at most in a run whose last fault is f: the policy's, or fewer if the
+// fault has Retries of its own. r is the run with that fault counted in.
+func (p Policy) Limit(r Run, f *fault.Error) int {
+	if f.Retries == 0 {
+		return p.Retries
+	}
+	return min(p.Retries, r.Tries-r.Few+f.Retries)
 }
 
 // horizon is how many waits LatestWait adds up.
@@ -127,7 +140,8 @@ func (p Policy) retries(f *fault.Error, now time.Time) bool {
 	if kinds == 0 {
 		kinds = fault.Transient
 	}
-	if f.Final || f.Kind == fault.Canceled || !kinds.Has(f.Kind) {
+	few := f.Retries > 0 && kinds.Has(fault.Unavailable)
+	if f.Final || f.Kind == fault.Canceled || !kinds.Has(f.Kind) && !few {
 		return false
 	}
 	return f.Kind != fault.Quota || f.RetryAfter(now) > 0

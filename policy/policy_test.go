@@ -317,3 +317,53 @@ func BenchmarkNext(b *testing.B) {
 		p.Next(policy.Run{Started: start, Tries: 6}, &overloaded, false, start, 0.5)
 	}
 }
+
+// A 409 is tried again as often as the vendors' SDKs do, by each policy that retries at all, and not for hours.
+func TestNext_FaultWithRetriesOfItsOwn(t *testing.T) {
+	conflict := fault.Error{Kind: fault.Unknown, Status: 409, Retries: 2}
+	second := time.Second
+	for name, tt := range map[string]struct {
+		policy policy.Policy
+		script []failure
+	}{
+		"patient": {policy.Patient(), []failure{
+			{0, conflict, 5 * second, ""}, {0, conflict, 10 * second, ""}, {0, conflict, 0, policy.Exhausted},
+		}},
+		"patient, after an outage": {policy.Patient(), []failure{
+			{0, overloaded, 5 * second, ""},
+			{0, overloaded, 10 * second, ""},
+			{0, overloaded, 30 * second, ""},
+			{0, conflict, 60 * second, ""},
+			{0, conflict, 300 * second, ""},
+			{0, conflict, 0, policy.Exhausted},
+		}},
+		"interactive": {policy.Interactive(), []failure{
+			{0, conflict, second, ""},
+			{0, overloaded, 2 * second, ""},
+			{0, conflict, 4 * second, ""},
+			{0, conflict, 8 * second, ""},
+			{0, conflict, 0, policy.Exhausted},
+		}},
+		"council":       {policy.Council(policy.CouncilBudget), []failure{{0, conflict, 1500 * time.Millisecond, ""}, {0, conflict, 0, policy.Exhausted}}},
+		"none":          {policy.Policy{}, []failure{{0, conflict, 0, policy.Exhausted}}},
+		"some kinds":    {policy.Policy{Retries: 5, RetryOn: fault.Set(0).With(fault.RateLimited)}, []failure{{0, conflict, 0, policy.Final}}},
+		"it says never": {policy.Patient(), []failure{{0, fault.Error{Kind: fault.Unknown, Retries: 2, Final: true}, 0, policy.Final}}},
+	} {
+		t.Run(name, func(t *testing.T) { run(t, tt.policy, tt.script) })
+	}
+	r, _ := policy.Patient().Next(policy.Run{Tries: 3, Started: start}, &conflict, false, start, 0.5)
+	if got := policy.Patient().Limit(r, &conflict); got != 5 {
+		t.Errorf("limit of the fourth try's conflict: got %d retries, want 5", got)
+	}
+}
+
+// An error that an SDK throws and that has no name is retried as each preset says: by patient alone.
+func TestNext_UnknownByPreset(t *testing.T) {
+	for _, name := range policy.Presets() {
+		p, _ := policy.Preset(name)
+		_, v := p.Next(policy.Run{Started: start}, &unknown, false, start, 0.5)
+		if retried := v.Stop == ""; retried != (name == "patient") {
+			t.Errorf("%s: stop %q after an unknown fault, want it retried by patient alone", name, v.Stop)
+		}
+	}
+}

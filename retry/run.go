@@ -191,9 +191,11 @@ func (r *run) next(f *fault.Error, committed bool) policy.Wait {
 		next.Slept = r.Slept
 		v = policy.Verdict{Stop: policy.OverBudget}
 	}
+	limited := r.Policy
+	limited.Retries = limited.Limit(next, f)
 	w := policy.Wait{
-		Run: next, Fault: f, Verdict: v, Due: now.Add(v.Wait), Limit: r.Policy.Retries,
-		Deadline: r.Policy.LatestWait(r.Run, now), Waited: r.waited,
+		Run: next, Fault: f, Verdict: v, Due: now.Add(v.Wait), Limit: limited.Retries,
+		Deadline: limited.LatestWait(r.Run, now), Waited: r.waited,
 	}
 	r.Run, r.last = next, f
 	return w

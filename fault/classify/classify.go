@@ -126,6 +126,9 @@ func (c Classifier) Classify(e Evidence) *fault.Error {
 		Wait: e.hint.wait, ResetAt: e.hint.at,
 		Final: r.Final || e.Header.Get("X-Should-Retry") == "false" && r.Wait == 0,
 	}
+	if !own && f.Kind == fault.Unknown && f.Status == http.StatusConflict {
+		f.Retries = conflictRetries
+	}
 	if r.Wait > 0 {
 		f.Wait, f.ResetAt = r.Wait, time.Time{}
 	}
@@ -135,6 +138,10 @@ func (c Classifier) Classify(e Evidence) *fault.Error {
 	f.Reason = cmp.Or(f.Reason, reasons[f.Kind])
 	return f
 }
+
+// conflictRetries is how often a 409 is tried again: as often as the vendors' SDKs do. What is in conflict has
+// either passed by then, or does not pass.
+const conflictRetries = 2
 
 // decide asks the user's judges and then the built-in ones; own reports whether one of the user's decided.
 func (c Classifier) decide(e Evidence) (r Ruling, own bool) {

@@ -155,6 +155,14 @@ func TestFromResponse_StatusAlone(t *testing.T) {
 	}
 }
 
+func TestFromResponse_ConflictIsTriedAFewTimes(t *testing.T) {
+	for _, body := range []string{"", anthropicBody("conflict_error", "The resource is being changed."), `{"detail":"busy with another request"}`} {
+		if f := classify.FromResponse(409, nil, []byte(body), start); f.Retries != 2 {
+			t.Errorf("409 %s: %d retries of a %v, want 2", body, f.Retries, f.Kind)
+		}
+	}
+}
+
 func TestFromResponse_InnermostCauseDecides(t *testing.T) {
 	tests := []struct {
 		status  int

@@ -12,8 +12,8 @@ var lmstudio = table{
 	},
 	texts: []row{
 		{text: "insufficient system resources", kind: fault.Invalid, reason: "the guardrail against filling the memory: a model has to be unloaded first"},
-		{text: "insufficient resources", status: 500, kind: fault.Invalid, reason: "the guardrail against filling the memory"},
-		{text: "insufficient resources", kind: fault.Invalid, reason: "the guardrail against filling the memory", sure: topic},
+		{text: "insufficient resources", kind: fault.Overloaded, reason: "the memory is full: it passes when another model is unloaded"},
+		{text: "model loading failed", kind: fault.Overloaded, reason: "mostly the memory is full: it passes when another model is unloaded"},
 		{text: "not enough resources", kind: fault.Invalid, reason: "the guardrail against filling the memory", sure: topic},
 		{text: "snapshot of system resources failed", kind: fault.Invalid, reason: "the program has to be started anew"},
 		{text: "error loading model", kind: fault.Invalid, reason: "memory, or a broken file"},
@@ -28,7 +28,6 @@ var lmstudio = table{
 		{text: "model loading was stopped", kind: fault.Unavailable, reason: "another call has unloaded it: the next one loads it again"},
 		{text: "failed to load model", kind: fault.Unknown, reason: "without a cause: memory that an eviction may free, or a broken file"},
 		{text: "failed to load the model", kind: fault.Unknown, reason: "without a cause: memory that an eviction may free, or a broken file"},
-		{text: "model loading failed", kind: fault.Unknown, reason: "without a cause: memory that an eviction may free, or a broken file"},
 		{text: "unexpected endpoint or method", kind: fault.Invalid, reason: "200, but the address is wrong"},
 		{text: "cannot truncate prompt with", kind: fault.TooLong, reason: "the context window that the model was loaded with"},
 		{text: "cannot connect to lm studio", kind: fault.Unavailable, reason: "the server is not running yet"},

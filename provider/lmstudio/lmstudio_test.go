@@ -79,7 +79,7 @@ func TestModel_LMStudioErrors(t *testing.T) {
 		{"unloaded while it spoke", serves(200, word+"event: error\ndata: {\"error\":{\"message\":\"Model unloaded.\"},\"message\":\"Model unloaded.\"}\n\n"), fault.Overloaded, 1},
 		{"loading was stopped", serves(400, `{"error":"Model loading was stopped due to insufficient system resources."}`), fault.Invalid, 0},
 		{"loading was stopped by another", serves(400, `{"error":"Model loading was stopped"}`), fault.Unavailable, 0},
-		{"failed to load", serves(400, `{"error":{"message":"Failed to load model \"qwen3\". Error: Model loading failed","type":"invalid_request_error"}}`), fault.Unknown, 0},
+		{"failed to load", serves(400, `{"error":{"message":"Failed to load model \"qwen3\". Error: Model loading failed","type":"invalid_request_error"}}`), fault.Overloaded, 0},
 		{"crashed", serves(400, `{"error":"`+crash+`"}`), fault.Unavailable, 0},
 		{"crashed before it spoke", serves(200, role+"data: {\"error\":\""+crash+"\"}\n\n"), fault.Unavailable, 0},
 		{"crashed while it spoke", serves(200, word+"event: error\ndata: {\"message\":\""+crash+"\"}\n\n"), fault.Unavailable, 1},

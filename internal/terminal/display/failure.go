@@ -46,6 +46,8 @@ func advice(e turn.Error) string {
 		return "It opens again at " + e.Fault.ResetAt.Local().Format("15:04 on Jan 2") + "."
 	case e.Fault.Kind == fault.Quota:
 		return "Check the account at " + e.Provider + " and try again."
+	case e.Provider == "lmstudio" && e.Fault.Kind == fault.Overloaded && !e.Committed():
+		return "LM Studio could not load the model: unload another one, or choose a smaller one, and try again."
 	case onThisMachine(e.Provider) && e.Fault.Status == 0 && !e.Committed() && fault.Transient.Has(e.Fault.Kind):
 		return "Check that " + e.Provider + " is running and try again."
 	case fault.Transient.Has(e.Fault.Kind):

@@ -29,6 +29,10 @@ func TestHeadline_AdvisesTheUser(t *testing.T) {
 		{failed(fault.Error{Kind: fault.Overloaded, Status: 529}, "anthropic", 1, false), "Failed after 1 retry attempt. Check your connection and try again."},
 		{failed(fault.Error{Kind: fault.Unavailable}, "ollama", 10, false), "Failed after 10 retry attempts. Check that ollama is running and try again."},
 		{failed(fault.Error{Kind: fault.Unavailable}, "lmstudio", 1, false), "Failed after 1 retry attempt. Check that lmstudio is running and try again."},
+		{
+			failed(fault.Error{Kind: fault.Overloaded, Status: 400, Message: "Model loading failed"}, "lmstudio", 10, false),
+			"Failed after 10 retry attempts. LM Studio could not load the model: unload another one, or choose a smaller one, and try again.",
+		},
 		{failed(fault.Error{Kind: fault.Quota, Status: 429}, "openai", 10, false), "Failed after 10 retry attempts: usage limit. Check the account at openai and try again."},
 		{failed(fault.Error{Kind: fault.Auth, Status: 401}, "anthropic", 0, false), "Failed: authentication. Check the key for anthropic and try again."},
 		{failed(fault.Error{Kind: fault.Truncated}, "anthropic", 2, true), "Failed after 2 retry attempts: the answer broke off (stream dropped). Check your connection and try again."},
