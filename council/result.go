@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -108,11 +109,8 @@ func (m Member) outcome() string {
 
 // inTries describes how often a model was asked.
 func inTries(n int) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return "without being asked"
-	case 1:
-		return "in 1 try"
 	}
-	return fmt.Sprintf("in %d tries", n)
+	return "in " + plural.Count(n, "try", "tries")
 }

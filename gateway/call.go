@@ -11,6 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/send"
 	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/policy"
@@ -287,9 +288,9 @@ func (c *call) giveUpMessage() string {
 	case c.outcome.Verdict.Stop == policy.GivenUp && c.outcome.Run.Tries == 0:
 		return "ridethrough: given up by command before it was sent"
 	case c.outcome.Verdict.Stop == policy.GivenUp:
-		return fmt.Sprintf("ridethrough: given up by command after %d retries: %s", n, why)
+		return fmt.Sprintf("ridethrough: given up by command after %s: %s", plural.Count(n, "retry", "retries"), why)
 	case n == 0 || c.outcome.Verdict.Stop == policy.Final:
 		return "ridethrough: " + why
 	}
-	return fmt.Sprintf("ridethrough: gave up after %d retries in %v: %s", n, c.outcome.Waited.Round(time.Second), why)
+	return fmt.Sprintf("ridethrough: gave up after %s in %v: %s", plural.Count(n, "retry", "retries"), c.outcome.Waited.Round(time.Second), why)
 }

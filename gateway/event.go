@@ -27,6 +27,7 @@ type Event struct {
 	Event turn.Event
 
 	Joined   int64 // the ID of the request that this one repeats, and now waits with; 0: see Try and Event
+	Resent   bool  // the try in progress is sent again, as a pooled connection was closed before its answer began: no retry
 	Detached bool  // the client has left, and its answer is read on for when it sends the request again
 	Replayed int64 // the ID of the request before whose answer, read on or in progress, the client is given; 0: none
 	Status   int   // with turn.Sealed, of the answer; 0: the client left, or its connection was cut
@@ -86,6 +87,9 @@ func (c *call) emit(e Event) {
 	}
 	c.setup.onEvent(e)
 }
+
+// Resent reports that the try in progress is sent again at once. It implements http1.Observer.
+func (s *sharedRequest) Resent() { s.leader.emit(Event{Resent: true}) }
 
 // emitError reports the fault that has ended the call, and why no other try follows.
 func (c *call) emitError(f *fault.Error, stop policy.Stop) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/http1"
 	"github.com/ridethrough/ridethrough/internal/route"
 	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/llm"
@@ -157,7 +158,7 @@ func (s *sharedRequest) conclude(err error) {
 
 // send sends the request to its upstream until that has answered or its policy gives up.
 func (s *sharedRequest) send() (*http.Response, error) {
-	req, err := s.leader.newOutgoing(s.ctx, s.at.upstream)
+	req, err := s.leader.newOutgoing(http1.WithObserver(s.ctx, s), s.at.upstream)
 	if err == nil && s.at.model != s.failover.origin.model {
 		var release func()
 		release, err = s.leader.askForModel(req, s.at.model)

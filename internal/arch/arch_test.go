@@ -18,6 +18,7 @@ var house = []row{
 	{floor: 0, path: "llm"},
 	{floor: 0, path: "turn", uses: "fault llm policy"},
 	{floor: 0, path: "wire", uses: "llm turn"},
+	{floor: 0, path: "internal/plural"},
 
 	// floor 1: may wait, may talk
 	{floor: 1, path: "internal/clock"},
@@ -37,7 +38,7 @@ var house = []row{
 	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
 	{floor: 2, path: "internal/sigv4", parts: "github.com/aws/aws-sdk-go-v2"},
 	{floor: 2, path: "internal/responses", uses: "internal/sse internal/dialect internal/send", parts: "github.com/coder/websocket"},
-	{floor: 2, path: "gateway", uses: "internal/dialect fault fault/classify llm turn breaker policy retry transport internal/coding internal/http1 internal/receive internal/redact internal/send internal/route internal/spool internal/responses"},
+	{floor: 2, path: "gateway", uses: "internal/plural internal/dialect fault fault/classify llm turn breaker policy retry transport internal/coding internal/http1 internal/receive internal/redact internal/send internal/route internal/spool internal/responses"},
 	{floor: 2, path: "provider", uses: "internal/sse internal/dialect fault fault/classify llm transport"},
 	{
 		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",
@@ -65,7 +66,7 @@ var house = []row{
 		parts: "github.com/modelcontextprotocol/go-sdk",
 	},
 	{floor: 2, path: "agent", uses: "fault internal/route llm policy retry tool turn"},
-	{floor: 2, path: "council", uses: "agent fault fault/classify breaker llm policy retry turn wire"},
+	{floor: 2, path: "council", uses: "agent internal/plural fault fault/classify breaker llm policy retry turn wire"},
 	{floor: 2, path: "store/internal/limit"},
 	{floor: 2, path: "store/internal/disk"},
 	{
@@ -99,12 +100,12 @@ var house = []row{
 	{floor: 3, path: "internal/server/api", uses: "conversation fault policy store turn wire"},
 	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry turn wire internal/server/api"},
 	{floor: 3, path: "internal/operation/archive", uses: "internal/atomicfile store"},
-	{floor: 3, path: "internal/operation/doctor", uses: "store fault conversation internal/operation/archive"},
+	{floor: 3, path: "internal/operation/doctor", uses: "internal/plural store fault conversation internal/operation/archive"},
 	{
 		floor: 3, path: "internal/app",
 		uses: "fault/classify agent council gateway internal/operation/config store store/background store/jetstream transport breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool",
 	},
-	{floor: 3, path: "internal/terminal/display", uses: "internal/terminal/printable council fault llm policy turn"},
+	{floor: 3, path: "internal/terminal/display", uses: "internal/plural internal/terminal/printable council fault llm policy turn"},
 	{
 		floor: 3, path: "internal/terminal/tui", uses: "internal/atomicfile store policy llm conversation turn wire internal/terminal/display internal/terminal/printable",
 		parts: "charm.land/bubbles charm.land/bubbletea charm.land/lipgloss " +
@@ -124,7 +125,7 @@ var house = []row{
 	{floor: 3, path: "internal/server/councils", uses: "agent conversation council wire internal/server/api internal/server/rest internal/server/stream"},
 	{
 		floor: 3, path: "internal/server/live",
-		uses: "internal/operation/access internal/server/audit fault breaker policy gateway conversation wire internal/operation/history internal/server/api internal/server/rest internal/server/stream internal/server/feed internal/server/conversations",
+		uses: "internal/plural internal/operation/access internal/server/audit fault breaker policy gateway conversation wire internal/operation/history internal/server/api internal/server/rest internal/server/stream internal/server/feed internal/server/conversations",
 	},
 	{
 		floor: 3, path: "internal/server",
@@ -140,19 +141,19 @@ var house = []row{
 	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy retry internal/clock internal/operation/config"},
 	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/printable", parts: "golang.org/x/term"},
-	{floor: 3, path: "internal/cli/outlook", uses: "internal/operation/config policy"},
+	{floor: 3, path: "internal/cli/outlook", uses: "internal/plural internal/operation/config policy"},
 	{floor: 3, path: "internal/cli/configflags", uses: "fault/classify gateway internal/cli/command internal/operation/access internal/operation/config policy", parts: "github.com/spf13/cobra"},
 	{floor: 3, path: "internal/cli/storeflags", uses: "internal/cli/command store store/background store/jetstream", parts: "github.com/spf13/cobra"},
 	{
 		floor: 3, path: "internal/cli/gatewaycmd", // and neither agent, store nor app: a program with the gateway alone is made of it
-		uses: "fault fault/classify gateway internal/atomicfile internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/dialect internal/lab internal/redact " +
+		uses: "internal/plural fault fault/classify gateway internal/atomicfile internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/dialect internal/lab internal/redact " +
 			"internal/conform internal/lab/simulator internal/operation/access internal/operation/config internal/operation/history internal/operation/logging internal/operation/telemetry " +
 			"internal/operation/watchdog internal/server internal/server/audit internal/server/feed internal/server/web internal/sse internal/terminal/display policy retry turn",
 		parts: "github.com/spf13/cobra",
 	},
 	{
 		floor: 3, path: "internal/cli/labcmd",
-		uses: "internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/lab " +
+		uses: "internal/plural internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/lab " +
 			"internal/lab/simulator internal/operation/config",
 		parts: "github.com/spf13/cobra",
 	},

@@ -50,10 +50,10 @@ type Transport struct {
 // do the request and the reading of the answer's body, with context.Cause.
 //
 // A request on a pooled connection that ends before the first byte of an answer
-// is sent once more on a fresh one, if its body can be had again.
+// is sent once more on a fresh one, if its body can be had again. An [Observer] is told.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !t.sends(req) {
-		return t.fallback().RoundTrip(req)
+		return t.sendOther(req)
 	}
 	resp, err := t.try(req, req.Body, false)
 	gone, stale := errors.AsType[*staleError](err)
@@ -69,11 +69,17 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, gone.error
 		}
 	}
+	if !gone.unsent {
+		noteResent(req)
+	}
 	return t.try(req, body, true)
 }
 
 // staleError is the end of a pooled connection before the first byte of an answer.
-type staleError struct{ error }
+type staleError struct {
+	error
+	unsent bool // nothing of the request had been written
+}
 
 // try sends the request once, with the body.
 func (t *Transport) try(req *http.Request, body body, fresh bool) (*http.Response, error) {
@@ -97,7 +103,7 @@ func (t *Transport) try(req *http.Request, body body, fresh bool) (*http.Respons
 	case x.up.broken():
 		return nil, x.up.err
 	case x.conn.reused && !x.answered:
-		return nil, &staleError{err}
+		return nil, &staleError{err, x.up.unsent}
 	}
 	return nil, err
 }

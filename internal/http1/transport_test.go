@@ -113,18 +113,24 @@ func forgets(conn net.Conn, in *bufio.Reader) {
 	}
 }
 
+// resends counts how often requests are sent again.
+type resends int
+
+func (n *resends) Resent() { *n++ }
+
 func TestTransport_DeadPooledConnectionIsReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(context.Context) *http.Request
 		ok   bool
+		sent int // again
 	}{
-		"no body":             {request("GET", "http://upstream/", ""), true},
-		"a body":              {request("POST", "http://upstream/", "{}"), true},
-		"a long body":         {request("POST", "http://upstream/", long), true},
-		"a body that is gone": {request("POST", "http://upstream/", "{}", streamed), false},
+		"no body":             {request("GET", "http://upstream/", ""), true, 1},
+		"a body":              {request("POST", "http://upstream/", "{}"), true, 1},
+		"a long body":         {request("POST", "http://upstream/", long), true, 1},
+		"a body that is gone": {request("POST", "http://upstream/", "{}", streamed), false, 0},
 		"a body that cannot be had": {request("POST", "http://upstream/", "{}", func(r *http.Request) {
 			r.GetBody = func() (io.ReadCloser, error) { return nil, errBreaks }
-		}), false},
+		}), false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -133,12 +139,13 @@ func TestTransport_DeadPooledConnectionIsReplaced(t *testing.T) {
 				if _, err := ask(t, rt); err != nil {
 					t.Fatalf("the call ended with %v", err)
 				}
-				resp, err := rt.RoundTrip(c.make(t.Context()))
+				var again resends
+				resp, err := rt.RoundTrip(c.make(http1.WithObserver(t.Context(), &again)))
 				if err == nil {
 					resp.Body.Close()
 				}
-				if (err == nil) != c.ok {
-					t.Errorf("got %v", err)
+				if (err == nil) != c.ok || int(again) != c.sent {
+					t.Errorf("got %v, sent again %d times; want an answer: %t, %d times", err, again, c.ok, c.sent)
 				}
 				if err != nil && classify.Of(err, time.Now()).Kind != fault.Unavailable {
 					t.Errorf("%v is %v", err, classify.Of(err, time.Now()).Kind)
@@ -299,4 +306,40 @@ func TestBody_LargeBodyComesWhole(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTransport_ObservesNetHTTPToo is about a request that net/http sends again: one that may be repeated, on a
+// connection that the server has closed.
+func TestTransport_ObservesNetHTTPToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, forgets)
+		for _, c := range []struct {
+			key  string
+			sent int
+		}{{"", 0}, {"k", 1}} {
+			other := &http.Transport{DialContext: s.ours(t).Dial}
+			rt := &http1.Transport{Fallback: other}
+			var again resends
+			ask := func() error {
+				req := request("POST", "http://upstream/", "{}")(http1.WithObserver(t.Context(), &again))
+				req.Header.Set("Upgrade", "x") // which only net/http sends
+				if c.key != "" {
+					req.Header.Set("Idempotency-Key", c.key)
+				}
+				resp, err := rt.RoundTrip(req)
+				if err == nil {
+					_, _ = io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+				return err
+			}
+			if err := ask(); err != nil || again != 0 {
+				t.Fatalf("first request: %v, sent again %d times", err, again)
+			}
+			if err := ask(); (err == nil) != (c.sent > 0) || int(again) != c.sent {
+				t.Errorf("request with the key %q on a dead connection: %v, sent again %d times, want %d", c.key, err, again, c.sent)
+			}
+			other.CloseIdleConnections()
+		}
+	})
 }

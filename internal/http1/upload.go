@@ -51,6 +51,7 @@ type upload struct {
 	block  *[blockSize]byte
 	state  atomic.Int32
 	err    error // why it failed; to be read in the states failed and broke
+	unsent bool  // it failed before a byte was written
 }
 
 // start writes what can be written at once. head is in the exchange's buffer.
@@ -62,7 +63,7 @@ func (u *upload) start(head []byte, atHand bool) {
 		return
 	}
 	parts := len(u.out)
-	err := u.write()
+	n, err := u.write()
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		_ = u.x.conn.SetWriteDeadline(time.Time{})
@@ -70,6 +71,7 @@ func (u *upload) start(head []byte, atHand bool) {
 			u.out[0] = bytes.Clone(u.out[0])
 		}
 	case err != nil:
+		u.unsent = n == 0
 		u.finish(failed, err)
 		return
 	case u.left == 0:
@@ -152,21 +154,20 @@ func (u *upload) expectEnd() error {
 	return io.ErrNoProgress
 }
 
-// write writes out, but does not wait long for the server to take it.
-func (u *upload) write() error {
+// write writes out, but does not wait long for the server to take it. It returns the bytes that were written.
+func (u *upload) write() (int64, error) {
 	c := u.x.conn
 	if c.raw != nil && sizeOf(u.out) <= socketBuffer {
-		_, err := u.out.WriteTo(c.Conn)
-		return err
+		return u.out.WriteTo(c.Conn)
 	}
 	if c.SetWriteDeadline(time.Now().Add(writeLimit)) != nil {
-		return os.ErrDeadlineExceeded // a goroutine can wait
+		return 0, os.ErrDeadlineExceeded // a goroutine can wait
 	}
-	_, err := u.out.WriteTo(c.Conn)
+	n, err := u.out.WriteTo(c.Conn)
 	if err == nil {
 		_ = c.SetWriteDeadline(time.Time{})
 	}
-	return err
+	return n, err
 }
 
 // writeRest writes the rest.

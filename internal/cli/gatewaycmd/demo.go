@@ -20,6 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/screen"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
+	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/policy"
@@ -27,7 +28,7 @@ import (
 )
 
 // answer is the text of the demo's provider after its outage.
-const answer = "I am back. Your request waited here, and nothing was sent twice."
+const answer = "I am back. Your request waited here, and its answer came once."
 
 // Demo returns the command `demo`.
 func Demo(s command.Streams) *cobra.Command {
@@ -52,6 +53,8 @@ type demo struct {
 	screen   *screen.Screen
 	begun    time.Time
 	requests atomic.Int64 // that the provider got
+	retries  atomic.Int64
+	resent   atomic.Int64 // tries that were sent twice, since a kept connection was closed
 	latest   atomic.Pointer[policy.Wait]
 }
 
@@ -99,8 +102,17 @@ func (d *demo) play(ctx context.Context) error {
 	}
 	d.screen.Print("", "")
 	d.screen.Print(screen.Faint, "The client sent 1 request and got 1 complete answer.")
-	d.screen.Print(screen.Faint, "The provider got %d requests.", d.requests.Load())
+	d.screen.Print(screen.Faint, "%s", d.sum())
 	return nil
+}
+
+// sum says what the requests that the provider got were.
+func (d *demo) sum() string {
+	parts := []string{"the first", plural.Count(int(d.retries.Load()), "retry", "retries")}
+	if n := int(d.resent.Load()); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d sent again at once because a kept connection was closed", n))
+	}
+	return fmt.Sprintf("The provider got %s: %s.", plural.Count(int(d.requests.Load()), "request", "requests"), command.List(parts))
 }
 
 // provider starts a provider with an outage of 17 seconds: overloaded at first,
@@ -153,6 +165,10 @@ func (d *demo) gateway(ctx context.Context, upstream string) (string, func(), er
 
 // watch shows an event of the gateway.
 func (d *demo) watch(e gateway.Event) {
+	if e.Resent {
+		d.resent.Add(1)
+		d.screen.Print(screen.Faint, "%5.1f s  a kept connection was closed: sent again at once, on a new one", time.Since(d.begun).Seconds())
+	}
 	switch e := e.Event.(type) {
 	case turn.Recovered:
 		d.latest.Store(nil)
@@ -167,6 +183,7 @@ func (d *demo) watch(e gateway.Event) {
 		d.screen.Status("")
 		d.screen.Print(screen.Red, "%s\n  %v", display.Headline(e), e.Fault)
 	case turn.Retry:
+		d.retries.Add(1)
 		d.screen.Print(screen.Faint, "%5.1f s  %s", time.Since(d.begun).Seconds(), e.Fault)
 		w := &e.Wait
 		if !d.screen.Live {

@@ -19,6 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/screen"
 	"github.com/ridethrough/ridethrough/internal/lab"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/plural"
 )
 
 // Lab returns the command `lab`.
@@ -213,7 +214,7 @@ func (c *labCmd) simulate(ctx context.Context, s config.Scenario, all []lab.Stra
 	looks := c.s
 	looks.Out = c.s.Err
 	out := screen.New(looks, false)
-	out.Status(fmt.Sprintf("simulating %s with %d policies …", s.Name, len(all)))
+	out.Status(fmt.Sprintf("simulating %s with %s …", s.Name, plural.Count(len(all), "policy", "policies")))
 	defer out.Status("")
 	return promptly(ctx, func() (lab.Report, error) {
 		return lab.Run(ctx, s, all, func(done int) {
@@ -305,7 +306,7 @@ func printReport(out *screen.Screen, r lab.Report) {
 	width := min(out.Columns(), tableWidth)
 	out.Wrap("", s.Title)
 	out.Wrap(screen.Faint, s.About)
-	out.Wrap(screen.Faint, fmt.Sprintf("%d callers, a call every %s each, for %s; seed %d", s.Callers.Number, outlook.Duration(s.Callers.Every), outlook.Duration(s.Lasts), s.Seed))
+	out.Wrap(screen.Faint, fmt.Sprintf("%s, a call every %s each, for %s; seed %d", plural.Count(s.Callers.Number, "caller", "callers"), outlook.Duration(s.Callers.Every), outlook.Duration(s.Lasts), s.Seed))
 	out.Print("", "")
 	printFigures(out, r, width)
 	out.Print("", "")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -20,7 +21,7 @@ func Summary(p policy.Policy, o policy.Forecast) string {
 	case o.Stop == "":
 		return "retries forever"
 	}
-	return fmt.Sprintf("%s, %s of waiting", retried(len(o.Retries)), Duration(o.Total))
+	return fmt.Sprintf("%s, %s of waiting", plural.Count(len(o.Retries), "retry", "retries"), Duration(o.Total))
 }
 
 // End returns when and why a policy gives up, as a sentence.
@@ -52,13 +53,6 @@ func budget(p policy.Policy) time.Duration {
 		return p.MaxWait
 	}
 	return p.Deadline
-}
-
-func retried(n int) string {
-	if n == 1 {
-		return "1 retry"
-	}
-	return fmt.Sprintf("%d retries", n)
 }
 
 // Duration writes a time without trailing zeros: 8h, 1m30s.

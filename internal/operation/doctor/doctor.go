@@ -13,6 +13,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/operation/archive"
+	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/store"
 )
 
@@ -54,7 +55,7 @@ func Store(ctx context.Context, e store.Store) []Finding {
 	if err != nil {
 		return []Finding{find("store", Problem, "%v", err)}
 	}
-	contents := fmt.Sprintf("%d conversations, %s; %d turns waiting, %d due", h.Logs, size(h.Bytes), h.Scheduled, h.Due+h.Leased)
+	contents := fmt.Sprintf("%s, %s; %s waiting, %d due", conversations(int(h.Logs)), size(h.Bytes), plural.Count(int(h.Scheduled), "turn", "turns"), h.Due+h.Leased)
 	if h.Mode == "remote" {
 		return append([]Finding{
 			find("store", OK, "NATS servers of version %s, stored on %s: %s", h.Server, servers(h.Replicas), contents),
@@ -75,6 +76,8 @@ func Store(ctx context.Context, e store.Store) []Finding {
 	return append(all, warnings(h)...)
 }
 
+func conversations(n int) string { return plural.Count(n, "conversation", "conversations") }
+
 // servers counts servers.
 func servers(n int) string {
 	if n == 1 {
@@ -92,7 +95,7 @@ func Losses(all []store.Loss) (found []Finding) {
 		found = append(found, find("store", Problem, "%s", l))
 	}
 	if more := len(all) - lossesShown; more > 0 {
-		found = append(found, find("store", Problem, "and %d more losses", more))
+		found = append(found, find("store", Problem, "and %s", plural.Count(more, "more loss", "more losses")))
 	}
 	return found
 }
@@ -169,7 +172,7 @@ func Logs(ctx context.Context, e store.Store, now time.Time) (all []Finding) {
 	if future != "" {
 		all = append(all, find("clock", Warning, "%s, in the future: the clock has been set back, or was wrong", future))
 	}
-	return append(all, find("logs", OK, "%d conversations with %d records are intact; %d active", logs, records, active))
+	return append(all, find("logs", OK, "%s with %s intact; %d active", conversations(int(logs)), plural.Count(int(records), "record", "records"), active))
 }
 
 // Clock checks the wall clock: its year, its jump during the checks, and its

@@ -130,7 +130,7 @@ func TestLogs_NamesDamagedConversations(t *testing.T) {
 		"problem logs: conversation c is damaged from record 2 on: ",
 		"problem logs: conversation b is damaged from record 7 on: torn",
 		"warning clock: conversation later was written at 2026-11-21T13:00:00Z, in the future",
-		"ok logs: 2 conversations with 4 records are intact; 2 active",
+		"ok logs: 2 conversations with 4 records intact; 2 active",
 	}
 	lines := strings.Split(strings.TrimSpace(got), "\n")
 	for i, begins := range want {

@@ -37,6 +37,8 @@ func progress(log *slog.Logger, e gateway.Event) {
 	switch {
 	case e.Joined != 0:
 		about(log, e.Call, nil).Info("joined an identical request in progress", "joined", e.Joined)
+	case e.Resent:
+		about(log, e.Call, nil).Info("sent again at once, since a kept connection was closed")
 	case e.Detached:
 		about(log, e.Call, nil).Info("client left, answer is read on")
 	case e.Replayed != 0:

@@ -32,7 +32,7 @@ var (
 // metrics has the metrics that count events.
 type metrics struct {
 	requests, recovered, left, switched *prometheus.CounterVec // by face, upstream and model
-	detached, replayed, silent          *prometheus.CounterVec // likewise
+	resent, detached, replayed, silent  *prometheus.CounterVec // likewise
 	tries, shared, retries              *prometheus.CounterVec // by kind as well
 	gaveUp, brokeOff                    *prometheus.CounterVec // likewise
 	content, waited                     *prometheus.HistogramVec
@@ -86,6 +86,7 @@ func newMetrics(to prometheus.Registerer, version string) *metrics {
 	m.switched = counter("switched_total", "Requests that failed over to this upstream.")
 	m.tries = counter("tries_total", "Requests sent to the upstream, by kind of fault; none: answered.", "kind")
 	m.shared = counter("shared_tries_total", "Tries that were not sent because they shared the outcome of another request.", "kind")
+	m.resent = counter("resent_total", "Tries sent again at once, without being a retry: a kept connection was closed before their answer began.")
 	m.retries = counter("retries_total", "Retries, by kind of the preceding fault.", "kind")
 	m.gaveUp = counter("gave_up_total", "Requests that failed, by kind of the last fault.", "kind")
 	m.brokeOff = counter("broke_off_total", "Answers that failed after their first content.", "kind")
@@ -106,6 +107,9 @@ func (m *metrics) watch(e gateway.Event) {
 	s, p := m.find(labels{faceOf(e.Call), e.Call.Upstream, e.Call.Model})
 	if e.Try.N > 0 {
 		m.tried(e, s, p)
+	}
+	if e.Resent {
+		p.of(m.resent).Inc()
 	}
 	if e.Detached {
 		p.of(m.detached).Inc()

@@ -105,8 +105,8 @@ func watching(t *testing.T, c telemetry.Config, events ...gateway.Event) *teleme
 }
 
 func TestMetrics_OfDetachedAnswers(t *testing.T) {
-	tel := watching(t, telemetry.Config{}, gateway.Event{Call: call, Detached: true}, gateway.Event{Call: call, Replayed: 1}, gateway.Event{Call: call, Replayed: 2})
-	for name, want := range map[string]string{"detached_total": "1", "replayed_total": "2"} {
+	tel := watching(t, telemetry.Config{}, gateway.Event{Call: call, Detached: true}, gateway.Event{Call: call, Replayed: 1}, gateway.Event{Call: call, Replayed: 2}, gateway.Event{Call: call, Resent: true})
+	for name, want := range map[string]string{"detached_total": "1", "replayed_total": "2", "resent_total": "1"} {
 		w := httptest.NewRecorder()
 		tel.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 		if line := "ridethrough_" + name + `{face="gateway",model="gpt-5",upstream="work"} ` + want + "\n"; !strings.Contains(w.Body.String(), line) {

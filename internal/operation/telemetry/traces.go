@@ -149,6 +149,8 @@ func (t *traces) addStep(c traced, e gateway.Event) {
 		c.AddEvent("joined", trace.WithTimestamp(e.At), trace.WithAttributes(requestNumber.Int64(e.Joined)))
 	case e.Replayed != 0:
 		c.AddEvent("replayed", trace.WithTimestamp(e.At), trace.WithAttributes(requestNumber.Int64(e.Replayed)))
+	case e.Resent:
+		c.AddEvent("resent", trace.WithTimestamp(e.At))
 	case e.Detached:
 		c.AddEvent("detached", trace.WithTimestamp(e.At))
 	default:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 )
 
@@ -169,15 +170,15 @@ func (v *upstream) reason(c waitSum, m history.Measured) string {
 	case "degraded":
 		text := capital(cause) + " for " + v.models() + "; others are answered."
 		if v.Waiting > 0 {
-			text += " " + count(v.Waiting, noun) + " waiting."
+			text += " " + plural.Count(v.Waiting, noun, noun+"s") + " waiting."
 		}
 		return text
 	case "waiting":
-		return capital(cause) + ": " + count(v.Waiting, noun) + " waiting."
+		return capital(cause) + ": " + plural.Count(v.Waiting, noun, noun+"s") + " waiting."
 	case "down":
 		return capital(cause) + " at the last request; nothing waits for it."
 	case "recovering":
-		return "It answers again. The waiting calls are sent one after the other: " + count(v.Waiting, noun) + " left."
+		return "It answers again. The waiting calls are sent one after the other: " + plural.Count(v.Waiting, noun, noun+"s") + " left."
 	case "slow":
 		return "The first token takes " + seconds(m.First) + "; in the day before it took " + seconds(m.Before) + "."
 	case "no-data":
@@ -186,7 +187,7 @@ func (v *upstream) reason(c waitSum, m history.Measured) string {
 	if m.Samples == 0 {
 		return "The last request succeeded."
 	}
-	return "It answers: " + count(m.Samples, "answer") + " in the last hour."
+	return "It answers: " + plural.Count(m.Samples, "answer", "answers") + " in the last hour."
 }
 
 // namedBound is how many failing models a sentence names.
@@ -199,17 +200,9 @@ func (v *upstream) models() string {
 		names[i] = cmp.Or(name, "requests that name no model")
 	}
 	if more := len(names) - namedBound; more > 0 {
-		names = append(names[:namedBound], count(more, "other model"))
+		names = append(names[:namedBound], plural.Count(more, "other model", "other models"))
 	}
 	return strings.Join(names, ", ")
-}
-
-// count returns a number with its noun.
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

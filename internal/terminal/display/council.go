@@ -8,6 +8,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/llm"
 )
@@ -108,7 +109,7 @@ func tries(m council.Member) string {
 	if m.Tries < 2 {
 		return ""
 	}
-	return " (" + plural(m.Tries, "try", "tries") + ")"
+	return " (" + plural.Count(m.Tries, "try", "tries") + ")"
 }
 
 // SharedWaitLines are the lines about members that wait on the same provider, one for each provider

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
 // Headline is the first line about a failed turn.
 func Headline(e turn.Error) string {
-	text := "Failed after " + plural(e.Retries, "retry attempt", "retry attempts")
+	text := "Failed after " + plural.Count(e.Retries, "retry attempt", "retry attempts")
 	switch outage := e.Fault == nil || fault.Transient.Has(e.Fault.Kind) && !e.Committed(); {
 	case e.Retries == 0:
 		text = "Failed: " + cause(e)

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
@@ -76,7 +77,7 @@ func attemptCount(w policy.Wait) string {
 
 // Recovered is the line after a recovery.
 func Recovered(retries int, waited time.Duration) string {
-	return fmt.Sprintf("✓ Recovered after %s (waited %v)", plural(retries, "retry", "retries"), max(time.Second, waited.Round(time.Second)))
+	return fmt.Sprintf("✓ Recovered after %s (waited %v)", plural.Count(retries, "retry", "retries"), max(time.Second, waited.Round(time.Second)))
 }
 
 // Switched is the line about a fallback to another model.

@@ -1,7 +1,6 @@
 package display
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -21,12 +20,4 @@ func Capitalize(s string) string {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
-}
-
-// plural counts things: "1 try", "3 tries".
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }
