@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
@@ -54,7 +55,20 @@ func (w *worker) supervise(ctx context.Context, f *failed, at time.Time) error {
 	if err := w.appendNote(ctx, crash{Run: next, WakeAt: due, Message: fault.Scrub(f.Error())}); err != nil {
 		return err
 	}
+	w.announceRestart(ctx, f, policy.Wait{Run: next, Verdict: verdict, Due: due, Limit: w.runner.Supervisor().Retries})
 	return w.runner.Store.Schedule(ctx, newJob(w.log.id, w.turn, payload{}), due)
+}
+
+// WorkerFailed is the code of a wait, and of a turn's end, that no provider has caused: workers of the turn have
+// failed, or have died with their process.
+const WorkerFailed = "worker"
+
+// announceRestart tells the readers of a turn, and Config.OnEvent, that another worker takes it up after a wait.
+func (w *worker) announceRestart(ctx context.Context, f *failed, wait policy.Wait) {
+	wait.Fault = &fault.Error{Kind: fault.Unknown, Code: WorkerFailed, Message: fault.Scrub(f.Error())}
+	e := turn.Retry{Name: w.model(), Wait: wait}
+	w.report(ctx, agent.Report{Name: e.Name, Event: e})
+	w.publish(ctx, e)
 }
 
 // giveUp ends a turn whose workers keep failing.
@@ -63,7 +77,7 @@ func (w *worker) giveUp(ctx context.Context, why error, failures int) error {
 	if errors.Is(why, errDied) {
 		message = fmt.Sprintf("the process that worked on this turn died %d times in a row, each time within seconds of taking it up", failures)
 	}
-	return w.end(ctx, turn.Failed, turn.Error{Message: message, Kind: fault.Unknown.String(), Code: "worker", Retries: failures - 1})
+	return w.end(ctx, turn.Failed, turn.Error{Message: message, Kind: fault.Unknown.String(), Code: WorkerFailed, Retries: failures - 1})
 }
 
 // proveLife notes that the worker of a turn lives, soon after its claim and much later, if workers of the

@@ -181,11 +181,21 @@ func TestConfig_SupervisorSetsWaitsAndTheirNumber(t *testing.T) {
 			h := newFixture(t)
 			h.model = panics{}
 			h.config.Supervisor = func() policy.Policy { return tt.supervisor }
+			var told []string
+			h.config.OnEvent = func(e conversation.Event) {
+				if r, ok := e.Event.(turn.Retry); ok {
+					told = append(told, fmt.Sprintf("%s %d/%d in %v: %s", r.Fault.Code, r.Wait.Retry(), r.Limit, r.Verdict.Wait, r.Fault.Message))
+				}
+			}
 			runner, end := h.runner()
 			defer end()
 			c, began := h.create(runner), time.Now()
 			h.say(runner, c, "hello")
 			got := strings.Join(follow(t, runner, c, 0, 1), "\n")
+			waits := strings.Count(got, "\nretry ")
+			if want := []string{"worker 1/2 in 1m0s: panic: no", "worker 2/2 in 1m0s: panic: no"}[:tt.supervisor.Retries]; !slices.Equal(told, want) || waits != len(want) {
+				t.Errorf("%d retries: OnEvent got waits %q, readers %d; want %q for both; events:\n%s", tt.supervisor.Retries, told, waits, want, got)
+			}
 			if failed := turns(t, runner, c); len(failed) != 1 || !slices.Contains(slices.Collect(maps.Values(failed)), turn.Failed) || time.Since(began) != tt.took || !strings.Contains(got, "error: panic: no") {
 				t.Errorf("%d retries: turns %v after %v, want one failed after %v; events:\n%s", tt.supervisor.Retries, failed, time.Since(began), tt.took, got)
 			}

@@ -159,6 +159,9 @@ func (h *History) WatchTurns(e conversation.Event) {
 	}
 	switch event := e.Event.(type) {
 	case turn.Retry:
+		if event.Fault.Code == conversation.WorkerFailed {
+			return // its upstream has not failed
+		}
 		h.waits(id, call{upstream: name, model: e.Name.Model, caller: e.Conversation, client: "conversations"})
 	case turn.Recovered:
 		h.recovered(id, name, event.Retries, event.Waited, e.At)

@@ -283,3 +283,21 @@ func TestWatcher_StoppedTurnIsACallerThatLeft(t *testing.T) {
 		}
 	})
 }
+
+func TestWatcher_WaitOfTheSupervisorIsNoProvidersRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := watch(t, turns.Conversation, func(_ *testing.T, w *turns.Watcher) {
+			tell := func(e turn.Event) {
+				w.Watch(conversation.Event{Report: agent.Report{At: time.Now(), Name: large, Event: e}, Conversation: "c1", Turn: "t1"})
+			}
+			tell(turn.Start{})
+			f := &fault.Error{Kind: fault.Unknown, Code: conversation.WorkerFailed, Message: "panic: " + secret}
+			tell(turn.Retry{Name: large, Wait: policy.Wait{Run: policy.Run{Tries: 1}, Fault: f, Verdict: policy.Verdict{Wait: 3 * time.Second}}})
+			tell(turn.Sealed{Status: turn.Done})
+		})
+		want := `level=WARN msg="worker failed, another takes the turn up" face=conversation turn=t1 upstream=acme model=large conversation=c1 kind=unknown error=worker attempt=1 delay=3s`
+		if !strings.Contains(got.log, want) {
+			t.Errorf("log:\n%s\nwant in it\n%s", got.log, want)
+		}
+	})
+}
