@@ -25,7 +25,7 @@ import (
 
 // Council returns the command `council`.
 func Council(s command.Streams) *cobra.Command {
-	c := &councilCmd{streams: s}
+	c := &councilCmd{streams: s, id: conversation.NewID()}
 	cmd := &cobra.Command{
 		Use:   "council QUESTION",
 		Short: "Ask several models the same question and merge their answers into one",
@@ -59,6 +59,7 @@ type councilCmd struct {
 	streams  command.Streams
 	settings configflags.Flags
 	council  council.Council // its terms
+	id       string          // of its events and in its log
 
 	models        []string
 	judge, system string
@@ -109,7 +110,7 @@ func (c *councilCmd) run(ctx context.Context, args []string) error {
 	watcher, flush := observe(ctx, c.streams, turns.Council, log)
 	defer flush()
 	tell, shown := queueEvents(c.view.show)
-	c.council.OnEvent, c.council.OnReport, c.council.Log = tell, watcher.Members(conversation.NewID(), traceparent(c.streams)), log
+	c.council.OnEvent, c.council.OnReport, c.council.Log = tell, watcher.Members(c.id, traceparent(c.streams)), log
 	c.ended, err = c.council.Run(ctx, question)
 	shown()
 	if broken := c.view.broken(); broken != nil {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/screen"
@@ -30,7 +29,7 @@ type councilView interface {
 // newView returns the view that flags choose. unread is called when the answer cannot be written any more.
 func (c *councilCmd) newView(unread func()) councilView {
 	if c.json {
-		return &councilJSON{jsonView: jsonView{w: command.JSON(c.streams.Out), unread: unread, turn: conversation.NewID()}}
+		return &councilJSON{jsonView: jsonView{w: command.JSON(c.streams.Out), unread: unread, turn: c.id}}
 	}
 	v := newTextView(c.streams, c.plain, unread)
 	return &councilTable{textView: v, answers: c.answers, judged: c.judge != ""}

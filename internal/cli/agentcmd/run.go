@@ -201,7 +201,7 @@ func (c *runCmd) run(ctx context.Context, args []string) error {
 	}
 	watcher, flush := observe(ctx, c.streams, turns.Run, log)
 	defer flush()
-	ag.Tools, ag.Persist, ag.OnReport = tools, file.append, watcher.Turn(file.turnID, traceparent(c.streams))
+	ag.Tools, ag.Persist, ag.OnReport = tools, file.append, watcher.Turn(file.turnOf(input), traceparent(c.streams))
 	return c.drive(ctx, ag, file.state, input)
 }
 

@@ -247,3 +247,13 @@ func unseenAnswer(s turn.State) string {
 	}
 	return s.Messages()[len(s.Messages())-1].Text()
 }
+
+// turnOf returns the id of the turn that an input begins, or of the one in progress.
+func (f *conversationFile) turnOf(input []turn.Event) string {
+	if len(input) > 0 {
+		if start, begins := input[0].(turn.Start); begins {
+			return start.ID
+		}
+	}
+	return f.turnID
+}

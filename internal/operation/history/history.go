@@ -159,7 +159,7 @@ func (h *History) WatchTurns(e conversation.Event) {
 	}
 	switch event := e.Event.(type) {
 	case turn.Retry:
-		if event.Fault.Code == conversation.WorkerFailed {
+		if f := event.Fault; f != nil && f.Code == conversation.WorkerFailed {
 			return // its upstream has not failed
 		}
 		h.waits(id, call{upstream: name, model: e.Name.Model, caller: e.Conversation, client: "conversations"})

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 
 	"github.com/google/go-cmp/cmp"
@@ -193,6 +195,7 @@ func TestHistory_TurnsHaveSeparateUpstreams(t *testing.T) {
 				w.turn(c, turn.Retry{})
 			}
 		}
+		w.turn("c3", turn.Retry{Wait: policy.Wait{Fault: &fault.Error{Code: conversation.WorkerFailed}}}) // no wait for its provider
 		w.turnTry(nil)
 		w.turn("c1", turn.Recovered{Retries: 3})
 		w.turn("c2", turn.Sealed{Status: turn.Failed})
