@@ -113,7 +113,7 @@ func (m *Member) follow(e turn.Event, before int) {
 // aggregatorAgent returns the agent of the aggregator.
 func (r *run) aggregatorAgent() agent.Agent {
 	w := agentOf(r.Aggregator)
-	w.Retry = r.Aggregator.Retry
+	w.Retry, w.Fallback, w.Patience, w.Terms = r.Aggregator.Retry, r.Aggregator.Fallback, r.Aggregator.Patience, r.Aggregator.Terms
 	if r.OnReport != nil {
 		w.OnReport = func(e agent.Report) { r.OnReport(len(r.Members), e) }
 	}

@@ -34,7 +34,8 @@ const (
 // may run many times concurrently, if its functions may be called concurrently.
 //
 // Of a member's Agent only these fields count: Model, System, Tools, Approve, MaxTokens, Effort, NoStream,
-// MaxSteps and OnActivity. Of the aggregator's, Retry as well.
+// MaxSteps and OnActivity. Of the aggregator's, Retry, Fallback, Patience and
+// Terms as well.
 type Council struct {
 	Members    []agent.Agent // two at least; the same model may be there more than once
 	Aggregator agent.Agent   // merges their answers. Model nil: that of the first member. Retry.Policy without retries: policy.Interactive

@@ -49,7 +49,7 @@ func (w Agents) Agent(_ context.Context, s conversation.Settings) (agent.Agent, 
 		Model: way.models[0], Fallback: way.models[1:], System: s.System,
 		Effort: llm.Effort(s.Effort), Tools: w.Tools, Approve: w.Approve,
 		Terms: func(name llm.Name) agent.Terms {
-			terms := way.terms[name]
+			terms := way.at(name)
 			if w.Bound != nil {
 				terms.Policy = w.Bound(terms.Policy)
 			}

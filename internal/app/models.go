@@ -187,6 +187,9 @@ type way struct {
 	terms  map[llm.Name]agent.Terms
 }
 
+// at returns what holds at a model.
+func (w way) at(name llm.Name) agent.Terms { return w.terms[name] }
+
 // way returns the models of a conversation's settings. Without fallbacks of their own, those of the
 // configuration take over.
 func (m *Models) way(s conversation.Settings) (w way, err error) {

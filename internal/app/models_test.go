@@ -280,3 +280,20 @@ func TestModels_LimitsOfTheFile(t *testing.T) {
 		t.Errorf("a silent upstream: %q, want the limit of 50ms to end the try", answer)
 	}
 }
+
+func TestCouncils_JudgeFailsOver(t *testing.T) {
+	down, up := provide(t, "401"), provide(t, `say:"Judged."`)
+	c := parse(t, fmt.Sprintf(`
+upstreams:
+  first: {api: anthropic, key: none, url: %s, fallback: [{to: second, immediately-on: [auth]}]}
+  second: {api: anthropic, key: none, url: %s}
+`, down.URL, up.URL))
+	made, err := app.Agents{Models: modelsOf(c, "")}.Councils()([]string{"second/a", "second/b"}, "first/judge")
+	if err != nil {
+		t.Fatalf("Councils: %v", err)
+	}
+	result, err := made.Run(t.Context(), "hello")
+	if err != nil || result.Aggregator.Text != "Judged." || down.asked() != " judge" || !strings.HasSuffix(up.asked(), " judge") {
+		t.Errorf("got %q and error %v, want the fallback of the judge to answer", result.Aggregator.Text, err)
+	}
+}
