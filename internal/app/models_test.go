@@ -1,15 +1,18 @@
 package app_test
 
 import (
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -295,5 +298,43 @@ upstreams:
 	result, err := made.Run(t.Context(), "hello")
 	if err != nil || result.Aggregator.Text != "Judged." || down.asked() != " judge" || !strings.HasSuffix(up.asked(), " judge") {
 		t.Errorf("got %q and error %v, want the fallback of the judge to answer", result.Aggregator.Text, err)
+	}
+}
+
+func TestModels_NetworkOfTheFile(t *testing.T) {
+	sim := simulator.New(simulator.Script{Answer: "Trusted."})
+	defer sim.Close()
+	secure := httptest.NewUnstartedServer(sim)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // of the handshake that is refused
+	secure.StartTLS()
+	defer secure.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600); err != nil {
+		t.Fatalf("WriteFile: %v", err)
+	}
+	var proxied atomic.Int32
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		proxied.Add(1)
+		sim.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	c := parse(t, fmt.Sprintf(`
+policy: none
+upstreams:
+  trusted: {api: anthropic, key: none, url: %[1]s, ca: %[2]s}
+  unknown: {api: anthropic, key: none, url: %[1]s}
+  proxied: {api: anthropic, key: none, url: 'http://llm.invalid', proxy: %[3]s}
+`, secure.URL, ca, proxy.URL))
+	for name, want := range map[string]string{"trusted": "Trusted.", "unknown": "certificate", "proxied": "Trusted."} {
+		w, err := app.Agents{Models: modelsOf(c, "")}.Agent(t.Context(), conversation.Settings{Model: name + "/m"})
+		if err != nil {
+			t.Fatalf("Agent: %v", err)
+		}
+		if answer, _ := turnOf(t, w); !strings.Contains(answer, want) {
+			t.Errorf("upstream %s: %q, want %q", name, answer, want)
+		}
+	}
+	if proxied.Load() != 1 {
+		t.Errorf("the proxy got %d requests, want 1", proxied.Load())
 	}
 }
