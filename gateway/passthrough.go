@@ -148,7 +148,23 @@ func (s *setup) serveUnmatched(w http.ResponseWriter, r *http.Request) {
 	for i, u := range s.upstreams {
 		names[i] = u.Name + " (" + u.API + ")"
 	}
-	d := dialect.OpenAIChat()
+	d, hint := dialect.OpenAIChat(), ""
+	if lacksVersion(r) {
+		hint = "; the client's base URL lacks /v1: set " + addressOf(r) + "/v1"
+	}
 	reply(w, d, http.StatusNotFound, d.ErrorBody(&fault.Error{Kind: fault.Invalid},
-		"ridethrough: "+r.Method+" "+r.URL.Path+" matches no upstream; configured are "+strings.Join(names, ", ")))
+		"ridethrough: "+r.Method+" "+r.URL.Path+" matches no upstream; configured are "+strings.Join(names, ", ")+hint))
+}
+
+// lacksVersion reports whether a path is one of an API but for the version before it.
+func lacksVersion(r *http.Request) bool {
+	return dialect.Of(r.Method, "/v1"+r.URL.Path) != nil || under(r.URL.Path, "/models") || under(r.URL.Path, "/embeddings")
+}
+
+// addressOf returns the address that a client has sent a request to.
+func addressOf(r *http.Request) string {
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
 }

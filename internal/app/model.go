@@ -164,6 +164,7 @@ func (v vendor) key(env func(string) string) string {
 // Base is a provider's base URL from the environment.
 type Base struct {
 	Provider string
+	Variable string // of the environment
 	URL      *url.URL
 }
 
@@ -179,7 +180,7 @@ func Bases(env func(string) string) (all []Base) {
 			read = ollama.ParseHost
 		}
 		if u, err := read(base); err == nil {
-			all = append(all, Base{v.name, u})
+			all = append(all, Base{v.name, v.base, u})
 		}
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -68,7 +69,7 @@ func rootCommand(s command.Streams) *cobra.Command {
 		Long: "ridethrough stands between a program and its language model provider. When the provider is\n" +
 			"overloaded, rate-limiting, restarting or unreachable, the call waits, visibly, and continues\n" +
 			"when the provider is back.",
-		Version:       command.Version(),
+		Version:       fmt.Sprintf("%s (%s, %s/%s)", command.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

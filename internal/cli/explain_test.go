@@ -57,6 +57,26 @@ func TestExplain_InputFormats(t *testing.T) {
 	}
 }
 
+// TestExplain_TextAsArgument is about an error in the place of a file.
+func TestExplain_TextAsArgument(t *testing.T) {
+	for _, c := range []struct {
+		arg  string
+		code int
+		want string
+	}{
+		{"TypeError: fetch failed", 0, `"kind":"unavailable"`},
+		{`{"error":{"type":"overloaded_error","message":"Overloaded"}}`, 0, `"kind":"overloaded"`},
+		{"HTTP/1.1 503", 0, `"status":503`},
+		{"overloaded_error", 0, `"kind":"overloaded"`},
+		{"eror.json", 1, "open eror.json: no such file or directory"},
+		{"../error", 1, "open ../error: no such file or directory"},
+	} {
+		if code, out, errs := explain(t, "", c.arg, "--json"); code != c.code || !strings.Contains(out+errs, c.want) {
+			t.Errorf("explain %q: got code %d, %s%s, want %d and %s", c.arg, code, out, errs, c.code, c.want)
+		}
+	}
+}
+
 func TestExplain_GuessedKind(t *testing.T) {
 	for input, guessed := range map[string]bool{"Your wallet is depleted.": true, "Overloaded": false} {
 		_, text, _ := explain(t, input, "--status", "400")

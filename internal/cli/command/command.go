@@ -70,13 +70,22 @@ func JSON(w io.Writer) io.Writer {
 	return w
 }
 
-// Version returns the module's version, or the commit that was built.
+// Version returns the module's version, or devel with the commit that was built, where that is known.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
 	}
-	return info.Main.Version
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	version := "devel"
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			version += "-" + s.Value[:min(len(s.Value), 12)]
+		}
+	}
+	return version
 }
 
 // Error is an error with the exit code of its command. Every other error is one of usage.

@@ -31,16 +31,16 @@ const errorBound = 1 << 20
 func Explain(s command.Streams) *cobra.Command {
 	c := &explainCmd{Flags: configflags.Flags{Streams: s}}
 	cmd := &cobra.Command{
-		Use:   "explain [FILE]",
+		Use:   "explain [FILE|TEXT]",
 		Short: "Explain an error and what each policy would do about it",
-		Long: "explain reads an error from a file or from standard input: a JSON body, a whole HTTP response (as\n" +
+		Long: "explain reads an error from a file, its argument or standard input: a JSON body, a whole HTTP response (as\n" +
 			"`curl -i` prints it), an event of a stream, a web page, or a line of a log. It prints the kind of\n" +
 			"fault, the rule that classified it and why, the wait that the provider asks for, and what each policy\n" +
 			"would do.\n\n" +
 			"--wrong KIND corrects a reading: it adds a row to the file with your own readings of faults, which a\n" +
 			"running gateway follows at once. The row has the names and the plain words of the error only.",
 		Example: "  curl -si https://api.example/v1/messages | ridethrough explain\n" +
-			"  echo 'TypeError: fetch failed' | ridethrough explain\n" +
+			"  ridethrough explain 'TypeError: fetch failed'\n" +
 			"  ridethrough explain --status 429 error.json --why\n" +
 			"  ridethrough explain --status 503 error.json --provider relay --wrong invalid",
 		Args: cobra.MaximumNArgs(1),
@@ -49,7 +49,7 @@ func Explain(s command.Streams) *cobra.Command {
 				return err
 			}
 			c.useOwnRows()
-			in, err := input(s, args)
+			in, err := c.input(s, args)
 			if err != nil {
 				return command.Failed(err)
 			}
@@ -105,16 +105,28 @@ func (c *explainCmd) read() (err error) {
 	return nil
 }
 
-// input opens the file in the arguments, or standard input.
-func input(s command.Streams, args []string) (io.ReadCloser, error) {
+// input opens the file in the arguments, the error that an argument is itself, or standard input.
+func (c *explainCmd) input(s command.Streams, args []string) (io.ReadCloser, error) {
 	if len(args) == 0 || args[0] == "-" {
+		if command.IsTerminal(s.In) {
+			fmt.Fprintln(s.Err, "Reading an error from standard input; Ctrl+D ends it.")
+		}
 		return io.NopCloser(s.In), nil
 	}
 	file, err := os.Open(args[0])
-	if err != nil {
-		return nil, err // it names the file
+	switch {
+	case err == nil:
+		return file, nil
+	case !c.lines && isText(args[0]):
+		return io.NopCloser(strings.NewReader(args[0])), nil
 	}
-	return file, nil
+	return nil, err // it names the file
+}
+
+// isText reports whether an argument that names no file is an error itself, and no mistyped name: it has several
+// words, or is one without a directory and a suffix, such as overloaded_error.
+func isText(arg string) bool {
+	return strings.ContainsAny(arg, " \t\n{[<") || !strings.ContainsAny(arg, "/.\\")
 }
 
 func (c *explainCmd) run(in io.Reader, s command.Streams) error {

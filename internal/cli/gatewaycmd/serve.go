@@ -167,7 +167,8 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 	defer c.follow(ctx, following)()
 	defer time.AfterFunc(startTime, dropText).Stop()
 	log.Info("page", "url", base+"/-/ui/")
-	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1")
+	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1", "GOOGLE_GEMINI_BASE_URL", base,
+		"ANTHROPIC_BEDROCK_BASE_URL", base, "ANTHROPIC_VERTEX_BASE_URL", base+"/v1")
 	served.Gateway, served.Metrics, served.Policies = g, c.tell, following.policies
 	defer c.watch(ctx, &served)()
 	return server.New(served).Run(ctx, l)

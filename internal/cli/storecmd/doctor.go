@@ -74,6 +74,7 @@ func (c *doctorCmd) run(ctx context.Context) error {
 		return err
 	}
 	c.keys()
+	c.versions()
 	var clocks []doctor.Skew
 	if !c.offline {
 		clocks = c.reach(ctx, c.addresses(t))
@@ -215,13 +216,19 @@ func (c *doctorCmd) keys() {
 // the base URLs in the environment.
 func (c *doctorCmd) addresses(t configflags.Resolved) (all []doctor.Address) {
 	ready := app.Suggestions(c.storing.Streams.Env)
-	add := func(name string, u *url.URL, known bool) {
+	add := func(name, variable string, u *url.URL, known bool) {
 		bare := *u
 		bare.RawQuery, bare.Fragment = "", ""
-		if slices.ContainsFunc(all, func(a doctor.Address) bool { return a.URL.String() == bare.String() }) {
+		same := func(a doctor.Address) bool {
+			return a.URL.String() == bare.String() || a.Name == name && unversioned(a.URL) == unversioned(&bare)
+		}
+		if slices.ContainsFunc(all, same) {
 			return
 		}
 		used := slices.ContainsFunc(ready, func(line string) bool { return strings.HasPrefix(line, name+"/") })
+		if variable != "" {
+			name += " (" + variable + ")"
+		}
 		all = append(all, doctor.Address{Name: name, URL: &bare, Default: known, HasKey: used})
 	}
 	usual := map[string]*url.URL{}
@@ -233,12 +240,27 @@ func (c *doctorCmd) addresses(t configflags.Resolved) (all []doctor.Address) {
 		if base == nil {
 			base = usual[u.API]
 		}
-		add(u.Name, base, usual[u.API] != nil && base.String() == usual[u.API].String())
+		add(u.Name, "", base, usual[u.API] != nil && base.String() == usual[u.API].String())
 	}
 	for _, b := range app.Bases(c.storing.Streams.Env) {
-		add(b.Provider, b.URL, false)
+		add(b.Provider, b.Variable, b.URL, false)
 	}
 	return all
+}
+
+// unversioned returns an address without the version at the end of its path: the same upstream may have it or not.
+func unversioned(u *url.URL) string {
+	path := strings.TrimSuffix(u.Path, "/")
+	return u.Scheme + "://" + u.Host + strings.TrimSuffix(strings.TrimSuffix(path, "/v1"), "/v1beta")
+}
+
+// versions warns of a base URL for OpenAI's API without the version that the clients' paths lack.
+func (c *doctorCmd) versions() {
+	for _, b := range app.Bases(c.storing.Streams.Env) {
+		if b.Provider == "openai" && strings.Trim(b.URL.Path, "/") == "" {
+			c.say(b.Variable, doctor.Warning, "%s has no /v1, and clients add none: want %s", b.URL.Redacted(), b.URL.JoinPath("v1").Redacted())
+		}
+	}
 }
 
 // reach contacts all addresses at the same time.
