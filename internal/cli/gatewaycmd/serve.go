@@ -153,6 +153,9 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 		return errors.Join(err, l.Close())
 	}
 	c.tell.Show(g, served.History)
+	if served.Conversations != nil {
+		c.tell.ShowTurns(served.Conversations, served.History)
+	}
 	base := "http://" + l.Addr().String()
 	if served.TLS != nil {
 		base = "https://" + l.Addr().String()

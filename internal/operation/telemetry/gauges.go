@@ -22,20 +22,37 @@ type gauges struct {
 
 func newGauges(b Board, h *history.History, bounded func(labels) labels) *gauges {
 	desc := func(name, help string, more ...string) *prometheus.Desc {
-		return prometheus.NewDesc("ridethrough_"+name, help, append([]string{"upstream"}, more...), prometheus.Labels{"face": gatewayFace})
+		return gaugeDesc(gatewayFace, name, help, more...)
 	}
 	return &gauges{
 		board:     b,
 		history:   h,
 		bounded:   bounded,
-		waiting:   desc("waiting_requests", "Requests waiting for their next try."),
+		waiting:   waitingDesc(gatewayFace),
 		held:      desc("held_requests", "Waiting requests whose client gets keepalives."),
-		outage:    desc("upstream_outage", "1 if nothing of the upstream is answered, otherwise 0."),
-		degraded:  desc("upstream_degraded", "1 if models of the upstream, or a credential, fail while others are answered, otherwise 0."),
+		outage:    outageDesc(gatewayFace),
+		degraded:  degradedDesc(gatewayFace),
 		model:     desc("model_outage", "1 for each model whose last tries have failed; left out: it has no outage.", "model"),
 		paused:    desc("upstream_paused", "1 if an operator has paused the upstream, otherwise 0."),
 		firstByte: desc("first_byte_limit_seconds", "The learned limit on the first byte of an answer, the longest by size of the request.", "model"),
 	}
+}
+
+// gaugeDesc describes a gauge of a face, by upstream.
+func gaugeDesc(face, name, help string, more ...string) *prometheus.Desc {
+	return prometheus.NewDesc("ridethrough_"+name, help, append([]string{"upstream"}, more...), prometheus.Labels{"face": face})
+}
+
+func waitingDesc(face string) *prometheus.Desc {
+	return gaugeDesc(face, "waiting_requests", "Requests waiting for their next try.")
+}
+
+func outageDesc(face string) *prometheus.Desc {
+	return gaugeDesc(face, "upstream_outage", "1 if nothing of the upstream is answered, otherwise 0.")
+}
+
+func degradedDesc(face string) *prometheus.Desc {
+	return gaugeDesc(face, "upstream_degraded", "1 if models of the upstream, or a credential, fail while others are answered, otherwise 0.")
 }
 
 // Describe implements prometheus.Collector.

@@ -19,6 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
 	"github.com/ridethrough/ridethrough/internal/operation/turns"
 	"github.com/ridethrough/ridethrough/llm"
@@ -299,5 +300,42 @@ func TestWatcher_WaitOfTheSupervisorIsNoProvidersRetry(t *testing.T) {
 		if !strings.Contains(got.log, want) {
 			t.Errorf("log:\n%s\nwant in it\n%s", got.log, want)
 		}
+	})
+}
+
+func TestTelemetry_WaitingTurnsAreAGauge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tel, err := telemetry.New(t.Context(), telemetry.Config{})
+		if err != nil {
+			t.Fatalf("telemetry: %v", err)
+		}
+		kept := store.Memory()
+		runner := conversation.New(conversation.Config{Store: kept, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
+			a := failing()
+			a.Retry.Policy.Backoff.Steps[0] = time.Hour
+			return a, nil
+		}})
+		tel.ShowTurns(runner, history.Open("", slog.New(slog.DiscardHandler)))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- runner.Run(ctx) }()
+		id, err := runner.Create(ctx, "c1", conversation.Settings{Model: "acme/large"})
+		if err == nil {
+			_, err = runner.Submit(ctx, id, "t1", secret)
+		}
+		if err != nil {
+			t.Fatalf("submit: %v", err)
+		}
+		synctest.Wait()
+		page := httptest.NewRecorder()
+		tel.ServeHTTP(page, httptest.NewRequest("GET", "/-/metrics", nil))
+		if want := `ridethrough_waiting_requests{face="conversation",upstream="acme"} 1`; !strings.Contains(page.Body.String(), want) {
+			t.Errorf("metrics lack %s:\n%s", want, page.Body)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("runner: %v", err)
+		}
+		_ = kept.Close(t.Context())
 	})
 }
