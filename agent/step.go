@@ -56,8 +56,11 @@ func (a *attempt) failed() error {
 func (a *attempt) errorEvent(f *fault.Error) turn.Error {
 	e := turn.NewError(f, max(0, a.last.N-1), a.last.Waited)
 	e.Name, e.Stop = a.model.Name(), a.stop
-	if a.committed {
+	switch {
+	case a.committed:
 		e.Stop = policy.Committed
+	case a.stop == policy.RetryAfterTooLong, f.Kind == fault.Quota && a.stop == policy.Final && !f.Final:
+		e.RetryAfter = f.RetryAfter(time.Now())
 	}
 	return e
 }

@@ -82,8 +82,11 @@ type Error struct {
 	RequestID string        `json:"requestId,omitzero"` // the provider's, for its support
 	Retries   int           `json:"retries"`
 	Waited    time.Duration `json:"waitedMs"`
-	Stop      policy.Stop   `json:"-"` // why there was no other try; "": not the policy ended it. JSON says whether it is policy.Committed
-	Fault     *fault.Error  `json:"-"` // read from JSON: as much of it as JSON has
+
+	RetryAfter time.Duration `json:"retryAfterMs,omitzero"` // how long the provider asks to wait, which the policy does not allow; 0: it does
+
+	Stop  policy.Stop  `json:"-"` // why there was no other try; "": not the policy ended it. JSON says whether it is policy.Committed or policy.RetryAfterTooLong
+	Fault *fault.Error `json:"-"` // read from JSON: as much of it as JSON has
 }
 
 // NewError returns the event for a fault that ends a call.

@@ -82,27 +82,32 @@ func (m millis) duration() time.Duration { return time.Duration(m) * time.Millis
 
 type errorForm struct {
 	llm.Name
-	Upstream  string `json:"upstream,omitzero"`
-	Message   string `json:"message"`
-	Kind      string `json:"kind"`
-	Code      string `json:"code,omitzero"`
-	RequestID string `json:"requestId,omitzero"`
-	Retries   int    `json:"retries"`
-	Waited    millis `json:"waitedMs"`
-	Committed bool   `json:"committed,omitzero"`
+	Upstream   string `json:"upstream,omitzero"`
+	Message    string `json:"message"`
+	Kind       string `json:"kind"`
+	Code       string `json:"code,omitzero"`
+	RequestID  string `json:"requestId,omitzero"`
+	Retries    int    `json:"retries"`
+	Waited     millis `json:"waitedMs"`
+	RetryAfter millis `json:"retryAfterMs,omitzero"`
+	Committed  bool   `json:"committed,omitzero"`
 }
 
 func (e Error) form() any {
-	return errorForm{e.Name, e.Upstream, e.Message, e.Kind, e.Code, e.RequestID, e.Retries, toMillis(e.Waited), e.Committed()}
+	return errorForm{e.Name, e.Upstream, e.Message, e.Kind, e.Code, e.RequestID, e.Retries, toMillis(e.Waited), toMillis(e.RetryAfter), e.Committed()}
 }
 
 func (f errorForm) event() Event {
 	e := Error{
 		Name: f.Name, Upstream: f.Upstream, Message: f.Message, Kind: f.Kind, Code: f.Code, RequestID: f.RequestID,
-		Retries: f.Retries, Waited: f.Waited.duration(), Fault: readFault(f.Kind, f.Code, f.Message, f.RequestID),
+		Retries: f.Retries, Waited: f.Waited.duration(), RetryAfter: f.RetryAfter.duration(),
+		Fault: readFault(f.Kind, f.Code, f.Message, f.RequestID),
 	}
-	if f.Committed {
+	switch {
+	case f.Committed:
 		e.Stop = policy.Committed
+	case e.RetryAfter > 0:
+		e.Stop = policy.RetryAfterTooLong
 	}
 	return e
 }

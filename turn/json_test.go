@@ -43,6 +43,10 @@ func examples() map[string]turn.Event {
 			Name: who, Upstream: "work", Message: "HTTP 529: busy", Kind: "overloaded", Code: "529", RequestID: "req_1", Retries: 3, Waited: 22 * time.Second, Stop: policy.Committed,
 			Fault: &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy", RequestID: "req_1"},
 		},
+		`{"message":"HTTP 429: slow","kind":"rate-limited","code":"429","retries":0,"waitedMs":0,"retryAfterMs":900000}`: turn.Error{
+			Message: "HTTP 429: slow", Kind: "rate-limited", Code: "429", RetryAfter: 15 * time.Minute, Stop: policy.RetryAfterTooLong,
+			Fault: &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow"},
+		},
 		`{"status":"failed","retryCount":3,"totalRetryDelayMs":22000,"timeToFirstTokenMs":1,"durationMs":2,"inputTokens":3,"outputTokens":4}`: turn.Sealed{Status: turn.Failed, Metrics: turn.Metrics{
 			RetryCount: 3, TotalRetryDelay: 22 * time.Second, TimeToFirstToken: time.Millisecond, Duration: 2 * time.Millisecond, InputTokens: 3, OutputTokens: 4,
 		}},

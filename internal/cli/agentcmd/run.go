@@ -17,6 +17,8 @@ import (
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
+	"github.com/ridethrough/ridethrough/internal/cli/outlook"
+	"github.com/ridethrough/ridethrough/internal/cli/screen"
 	"github.com/ridethrough/ridethrough/internal/operation/turns"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
@@ -80,6 +82,7 @@ type runCmd struct {
 
 	view      view
 	unlimited policy.Policy // without --max-wait; zero: that limits nothing
+	cut       bool          // the default of --max-wait ends waiting sooner than the policy
 	ended     turn.Sealed   // how the turn has ended; zero: it has not
 	cause     turn.Error    // why it failed
 	saved     string        // the file to continue from; "": none
@@ -222,6 +225,11 @@ func (c *runCmd) drive(ctx context.Context, w agent.Agent, s turn.State, input [
 // show shows an event and records how the turn ends.
 func (c *runCmd) show(e turn.Event) {
 	switch e := e.(type) {
+	case turn.Retry:
+		if v, ok := c.view.(*textView); ok && c.cut {
+			v.note(screen.Faint, "· waits %s in all, as --max-wait is not set; --max-wait 0 waits as long as the policy", outlook.Duration(c.maxWait))
+		}
+		c.cut = false
 	case turn.Error:
 		c.cause = e
 	case turn.Sealed:

@@ -77,6 +77,8 @@ func (c *runCmd) agents() (app.Agents, error) {
 		limited := capped(p, c.maxWait)
 		if limited.MaxWait != p.MaxWait {
 			c.unlimited = p
+			chosen := c.settings.Command.Flags().Changed("max-wait") || c.streams.Env("RIDETHROUGH_MAX_WAIT") != ""
+			c.cut = !chosen && (p.Retries == policy.Unlimited || limited.Retries < p.Retries)
 		}
 		return limited
 	}}, nil
@@ -105,17 +107,21 @@ func noModel(ready []string) error {
 	return fmt.Errorf("%s: %s", how, strings.Join(ready, ", "))
 }
 
-// waitLimit says that --max-wait has ended the turn; "": something else has.
+// waitLimit says which limit on waiting has ended the turn: --max-wait, or how long a wait the provider may ask
+// for; "": neither has.
 func (c *runCmd) waitLimit(e turn.Error) string {
 	if e.Fault == nil {
 		return ""
 	}
 	now := time.Now()
 	run := policy.Run{Tries: e.Retries, Slept: e.Waited, Started: now.Add(-e.Waited)}
-	if _, v := c.unlimited.Next(run, e.Fault, e.Committed(), now, 0); v.Stop != "" {
-		return ""
+	if _, v := c.unlimited.Next(run, e.Fault, e.Committed(), now, 0); v.Stop == "" {
+		return "the next retry would exceed --max-wait " + outlook.Duration(c.maxWait)
 	}
-	return "the next retry would exceed --max-wait " + outlook.Duration(c.maxWait)
+	if c.serverURL() == "" && c.maxWait > 0 && c.maxWait < e.Waited+e.RetryAfter {
+		return display.RetryAfter(e, " with --max-wait 0")
+	}
+	return display.RetryAfter(e, "")
 }
 
 // maxTotalWait returns the longest total wait; 0: the policy's limit.

@@ -2,11 +2,14 @@ package display
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -55,6 +58,33 @@ func advice(e turn.Error) string {
 		return "Check your connection and try again."
 	}
 	return ""
+}
+
+// RetryAfter says that the provider asks for a longer wait than the policy allows, and whether the most patient
+// preset would wait it out; "": it does not ask for one. with is what else that takes, such as a flag; "": nothing.
+func RetryAfter(e turn.Error, with string) string {
+	if e.RetryAfter <= 0 || e.Fault == nil {
+		return ""
+	}
+	text := "the provider asks for " + wholeTime(e.RetryAfter)
+	asks := fault.Error{Kind: e.Fault.Kind, Wait: e.RetryAfter}
+	if _, v := policy.Patient().Next(policy.Run{Tries: e.Retries, Slept: e.Waited}, &asks, false, time.Time{}, 0); v.Stop == "" {
+		text += "; --policy patient would wait it out" + with
+	}
+	return text
+}
+
+// wholeTime is a time in words, rounded up: "40 s", "15 min", "26 h".
+func wholeTime(d time.Duration) string {
+	for _, unit := range []struct {
+		size time.Duration
+		name string
+	}{{time.Second, "s"}, {time.Minute, "min"}} {
+		if n := (d + unit.size - 1) / unit.size; n < 120 {
+			return fmt.Sprint(int(n), " ", unit.name)
+		}
+	}
+	return fmt.Sprint(int((d+time.Hour-1)/time.Hour), " h")
 }
 
 // onThisMachine reports whether a provider runs on the user's machine.

@@ -45,6 +45,24 @@ func TestHeadline_AdvisesTheUser(t *testing.T) {
 	}
 }
 
+func TestRetryAfter_NamesThePolicyThatWaits(t *testing.T) {
+	for _, tt := range []struct {
+		asks, waited time.Duration
+		want         string
+	}{
+		{0, 0, ""},
+		{40 * time.Second, 0, "the provider asks for 40 s; --policy patient would wait it out"},
+		{899*time.Second + time.Millisecond, 0, "the provider asks for 15 min; --policy patient would wait it out"},
+		{7 * time.Hour, 2 * time.Hour, "the provider asks for 7 h"},
+		{25*time.Hour + time.Minute, 0, "the provider asks for 26 h"},
+	} {
+		e := turn.Error{Fault: &fault.Error{Kind: fault.RateLimited, Status: 429}, RetryAfter: tt.asks, Waited: tt.waited}
+		if got := display.RetryAfter(e, ""); got != tt.want {
+			t.Errorf("%v after %v: got %q, want %q", tt.asks, tt.waited, got, tt.want)
+		}
+	}
+}
+
 func TestDetails_NamesModelWaitAndRequest(t *testing.T) {
 	e := turn.Error{Name: llm.Name{Provider: "anthropic", Model: "opus"}, Message: "HTTP 529: Overloaded\nreally", Waited: 22400 * time.Millisecond, RequestID: "req_1"}
 	if diff := cmp.Diff([]string{"HTTP 529: Overloaded really", "anthropic/opus · waited 23s · request req_1"}, display.Details(e)); diff != "" {

@@ -37,6 +37,9 @@ func (ps *plainSession) onProviderEvent(e turn.Event) {
 		for _, line := range display.Details(e) {
 			ps.line("  " + line)
 		}
+		if asks := display.RetryAfter(e, ""); asks != "" {
+			ps.line("  " + asks)
+		}
 		ps.line("  Nothing is lost: the conversation is kept. /again tries again.")
 	}
 }

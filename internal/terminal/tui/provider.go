@@ -107,6 +107,9 @@ func (m *model) failureText(e turn.Error) []string {
 	for _, line := range display.Details(e) {
 		lines = append(lines, "  "+line)
 	}
+	if asks := display.RetryAfter(e, ""); asks != "" {
+		lines = append(lines, "  "+asks)
+	}
 	lines = append(lines, "  Nothing is lost: the conversation is kept. r tries again.")
 	if m.conv != nil {
 		if command := m.Resume(m.conv.ID()); command != "" {
