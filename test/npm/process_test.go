@@ -89,7 +89,8 @@ func run(t *testing.T, binary string, args ...string) process {
 	}
 	p := process{lines: make(chan map[string]string, 1024)}
 	var reading sync.WaitGroup
-	reading.Go(func() { p.read(out) })
+	reader := p // of its own, since p gets its end below
+	reading.Go(func() { reader.read(out) })
 	var once sync.Once
 	p.end = func(signal os.Signal) (err error) {
 		once.Do(func() {
