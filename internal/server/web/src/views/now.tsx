@@ -119,7 +119,7 @@ function Head({ of: g, n }: { of: Group; n: number }) {
     const left = next.due - performance.now()
     const when = Number.isFinite(left) ? `, retrying ${until(left, next.at)}` : ''
     const subject = n > 1 ? `${plural(n, 'call')} wait for ${nameOf(g.name)}` : `1 call waits for ${nameOf(g.name)}`
-    announce(g.name, `${n > 1} ${w.retries} ${u?.state ?? ''}`, `${subject}: ${causeOf(w)}${when} (${attempt(w)}).`)
+    announce(g.name, `${n > 1} ${w.retries} ${when === ''}`, `${subject}: ${causeOf(w)}${when} (${attempt(w)}).`)
   })
   return (
     <header>
