@@ -188,9 +188,10 @@ func (c *call) endKept(whole bool) {
 	k.mu.Lock()
 	use := k.left && k.end == io.EOF
 	k.mu.Unlock()
-	if use {
-		time.AfterFunc(c.setup.detached.Time, func() { c.gateway.coalescer.drop(k) })
-		c.clientLeft()
+	if !use {
+		c.gateway.coalescer.drop(k)
+		return
 	}
-	c.gateway.coalescer.drop(k)
+	time.AfterFunc(c.setup.detached.Time, func() { c.gateway.coalescer.drop(k) })
+	c.clientLeft()
 }

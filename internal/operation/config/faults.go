@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -113,7 +112,7 @@ func faultStatus() codec[int] {
 	least, most := 100.0, 599.0
 	return scalar(schema{Type: "integer", Minimum: &least, Maximum: &most, expected: "an HTTP status, such as 503"}, func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
-		if err != nil || http.StatusText(n) == "" && (n < int(least) || n > int(most)) {
+		if err != nil || n < int(least) || n > int(most) {
 			return 0, errForm
 		}
 		return n, nil
