@@ -155,7 +155,8 @@ test('a draft is not lost while the server is away', async (t) => {
   await shown(page, 'Not sent: the server did not answer')
   await page.reload().catch(() => {}) // the page itself is gone with its server
   await w.up()
-  await page.goto(address)
+  // The browser may still be on its way to its own error page, which interrupts ours.
+  await until('the page is back', () => page.goto(address).then(() => true, () => false))
   await until('the draft is there', async () => (await page.getByLabel('Message').inputValue().catch(() => '')) === 'Written in the dark')
   await page.getByRole('button', { name: 'Send' }).click()
   await page.locator('.user .said', { hasText: 'Written in the dark' }).waitFor()
