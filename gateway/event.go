@@ -8,6 +8,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -25,6 +26,10 @@ type Event struct {
 	//
 	// Without a Stop, a turn.Error says that the client has left ([turn.Error.Left]) or that the gateway is closed.
 	Event turn.Event
+
+	// Crossed says that a share of a limit that the upstream states is used up, to a level that it had not reached
+	// before. The limit is of all requests with the same credential, not of this one; nil: see Try and Event.
+	Crossed *ratelimit.Crossing
 
 	Joined   int64 // the ID of the request that this one repeats, and now waits with; 0: see Try and Event
 	Resent   bool  // the try in progress is sent again, as a pooled connection was closed before its answer began: no retry

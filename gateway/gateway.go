@@ -27,6 +27,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/internal/responses"
 	"github.com/ridethrough/ridethrough/internal/spool"
+	"github.com/ridethrough/ridethrough/ratelimit"
 )
 
 // Gateway is the handler. Its methods may be called by many goroutines at the same time.
@@ -35,9 +36,10 @@ type Gateway struct {
 	seed      dialect.DigestSeed
 	setup     atomic.Pointer[setup]
 	requests  atomic.Int64
-	waits     waitList    // the requests that wait, for Waits and Act
-	coalescer coalescer   // the requests in progress and those that have just failed, for their re-sends
-	spool     spool.Spool // the bodies of requests
+	waits     waitList        // the requests that wait, for Waits and Act
+	headroom  ratelimit.Table // the limits that the upstreams state, by their names
+	coalescer coalescer       // the requests in progress and those that have just failed, for their re-sends
+	spool     spool.Spool     // the bodies of requests
 	sockets   sync.WaitGroup
 
 	draining, closing context.Context // end with Drain and with Close

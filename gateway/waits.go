@@ -10,6 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/transport"
 )
 
@@ -46,6 +47,7 @@ type Health struct {
 	Base      string // its base URL
 	Breaker   breaker.State
 	Learned   []transport.FirstByte // the limits on the first byte that are learned
+	Limits    []ratelimit.Headroom  // what is left of the limits that it states, by credential and model; nil: it states none
 }
 
 // waitList holds the requests that wait.
@@ -168,10 +170,10 @@ func (g *Gateway) ActOn(upstream string, do Command) bool {
 
 // Upstreams returns the state of the upstreams, in the order of the configuration.
 func (g *Gateway) Upstreams() []Health {
-	s := g.setup.Load()
+	s, now := g.setup.Load(), time.Now()
 	all := make([]Health, len(s.upstreams))
 	for i, u := range s.upstreams {
-		all[i] = Health{Name: u.Name, API: u.API, Base: u.baseURL.String(), Breaker: u.breaker.State(), Learned: u.learned.Show()}
+		all[i] = Health{Name: u.Name, API: u.API, Base: u.baseURL.String(), Breaker: u.breaker.State(), Learned: u.learned.Show(), Limits: g.headroom.Show(u.Name, now)}
 	}
 	return all
 }

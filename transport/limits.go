@@ -271,12 +271,12 @@ func (w *watchdog) Close() error {
 // sendOnce sends a request that is not tried again here.
 func (t *Transport) sendOnce(req *http.Request) (*http.Response, error) {
 	if t.Limits == (Limits{}) {
-		return t.base().RoundTrip(req)
+		return t.observed(t.base().RoundTrip(req))
 	}
 	l := t.Limits
 	l.Content, l.Learned = time.Time{}, LearnedLimit{}
 	ctx, w := l.start(req.Context(), 1, 0)
-	resp, err := t.base().RoundTrip(req.WithContext(ctx))
+	resp, err := t.observed(t.base().RoundTrip(req.WithContext(ctx)))
 	if err != nil {
 		w.end()
 		return nil, w.cause(err)

@@ -54,6 +54,9 @@ type Transport struct {
 	// the provider's own keepalives too: a gateway must send some to its client.
 	Opened func()
 
+	// Observer is told of each response before it is judged; nil: none.
+	Observer Observer
+
 	// Refusals makes an answer without content, in which the model or a filter refuses, a fault of kind
 	// fault.Refused with ErrRefusal in its chain. That is for a caller that can ask another model. False: it is
 	// an answer like others.
@@ -67,6 +70,9 @@ type Transport struct {
 	// one may have ended with its last process. False: such requests are sent once.
 	Resent bool
 }
+
+// Observer is told of the responses to a request's tries, whatever their status. It does not read their bodies.
+type Observer interface{ Responded(*http.Response) }
 
 // RoundTrip sends the request until it is answered, the policy gives up, or the request's context ends: then
 // the error is context.Cause of that context. When the policy gives up, it returns the last response with
@@ -106,6 +112,14 @@ func (t *Transport) base() http.RoundTripper {
 		return http.DefaultTransport
 	}
 	return t.Base
+}
+
+// observed tells the Observer of a response, and returns what it is given.
+func (t *Transport) observed(resp *http.Response, err error) (*http.Response, error) {
+	if t.Observer != nil && resp != nil {
+		t.Observer.Responded(resp)
+	}
+	return resp, err
 }
 
 // retries reports whether the request may be tried again here.

@@ -122,6 +122,7 @@ func (c *call) send(out *http.Request) (*http.Response, error) {
 	if resp.Header == nil {
 		resp.Header = http.Header{}
 	}
+	_, _ = c.observed(resp, nil)
 	coding.DecodeUnasked(resp, out.Header)
 	resp.Request = c.req // whose context is the caller's; that of the try has the mark of the run
 	return resp, nil

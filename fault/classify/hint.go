@@ -149,6 +149,12 @@ func parseTime(v string, clock, now time.Time) hint {
 	if v == "" {
 		return hint{}
 	}
+	if len(v) > len("2006-") && v[4] == '-' { // before a failed parse allocates
+		if t, err := time.Parse(time.RFC3339, v); err == nil {
+			return hint{at: localInstant(t, clock, now)}
+		}
+		return hint{}
+	}
 	if n, err := strconv.ParseFloat(v, 64); err == nil {
 		switch {
 		case n > 1e12: // Unix milliseconds
@@ -161,13 +167,21 @@ func parseTime(v string, clock, now time.Time) hint {
 	if d, rest, ok := parseSpan(v); ok && rest == "" {
 		return hint{wait: d}
 	}
-	if t, err := time.Parse(time.RFC3339, v); err == nil {
-		return hint{at: localInstant(t, clock, now)}
-	}
 	if t, err := http.ParseTime(v); err == nil {
 		return hint{at: localInstant(t, clock, now)}
 	}
 	return hint{}
+}
+
+// ParseReset returns the instant that a header about a limit states, in any of the vendors' forms: seconds, a
+// duration such as "6m0s", an HTTP date, an RFC 3339 instant, or Unix time in seconds or milliseconds. An instant is
+// moved from the provider's clock, as its header Date has it, to ours. One that is past, absurd or unreadable is zero.
+func ParseReset(value string, clock, now time.Time) time.Time {
+	h := parseTime(value, clock, now)
+	if h.wait > 0 {
+		return now.Add(h.wait)
+	}
+	return h.at
 }
 
 // units end the names of fields; the longest first.

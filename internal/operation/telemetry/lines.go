@@ -3,6 +3,7 @@ package telemetry
 import (
 	"errors"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/ridethrough/ridethrough/conversation"
@@ -42,9 +43,24 @@ func progress(log *slog.Logger, e gateway.Event) {
 		about(log, e.Call, nil).Info("sent again at once, since a kept connection was closed")
 	case e.Detached:
 		about(log, e.Call, nil).Info("client left, answer is read on")
+	case e.Crossed != nil:
+		crossed(log, e)
 	case e.Replayed != 0:
 		about(log, e.Call, nil).Info("given the answer that an identical request had left", "replayed", e.Replayed)
 	}
+}
+
+// crossed logs that a limit of an upstream is nearly used up.
+func crossed(log *slog.Logger, e gateway.Event) {
+	l := e.Crossed.Limit
+	log = log.With("upstream", e.Crossed.Upstream, "limit", l.Name, "used", strconv.FormatFloat(100*l.Used, 'f', 0, 64)+"%")
+	if e.Crossed.Model != "" {
+		log = log.With("model", e.Crossed.Model)
+	}
+	if !l.Reset.IsZero() {
+		log = log.With("reset", l.Reset.Sub(e.At).Round(time.Second).String())
+	}
+	log.Info("limit of the upstream is nearly used up")
 }
 
 // about adds the request and its fault; nil: it has none.

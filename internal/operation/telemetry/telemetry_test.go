@@ -24,6 +24,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/transport"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -431,6 +432,7 @@ func TestLog_OneLinePerTransition(t *testing.T) {
 	}
 	far := &fault.Error{Kind: fault.RateLimited, Status: 429, Message: "slow", Wait: 3 * time.Hour}
 	silent := &fault.Error{Kind: fault.Timeout, Code: fault.Silence, Message: "no first byte in 2m10s, the learned limit"}
+	window := &ratelimit.Crossing{Key: ratelimit.Key{Upstream: "work"}, Level: 0.95, Limit: ratelimit.Limit{Name: "5h", Used: 0.961, Reset: noon.Add(2 * time.Hour)}}
 	gone := &fault.Error{Kind: fault.Unavailable, Err: errors.New("refused sk-ant-api03-aaaaaaaaaaaa")}
 	for _, c := range []struct {
 		event gateway.Event
@@ -445,6 +447,7 @@ func TestLog_OneLinePerTransition(t *testing.T) {
 		{gateway.Event{Event: leaves(busy, 0)}, `"client left","request":17,"retries":0`},
 		{gateway.Event{Detached: true}, `"level":"INFO","model":"gpt-5","msg":"client left, answer is read on"`},
 		{gateway.Event{Replayed: 7}, `"level":"INFO","model":"gpt-5","msg":"given the answer that an identical request had left","replayed":7`},
+		{gateway.Event{At: noon, Crossed: window}, `"level":"INFO","limit":"5h","msg":"limit of the upstream is nearly used up","reset":"2h0m0s","upstream":"work","used":"96%"`},
 		{gateway.Event{Joined: 7}, `"joined":7,"level":"INFO","model":"gpt-5","msg":"joined an identical request in progress"`},
 		{gateway.Event{Event: turn.Switched{From: "a", Why: "HTTP 404: no such model"}}, `"error":"HTTP 404: no such model","from":"a","level":"WARN","model":"gpt-5","msg":"failover to another upstream or model"`},
 		{stop(policy.Committed, busy), `"msg":"answer broke off"`},

@@ -153,6 +153,7 @@ func (t *traces) addStep(c traced, e gateway.Event) {
 		c.AddEvent("resent", trace.WithTimestamp(e.At))
 	case e.Detached:
 		c.AddEvent("detached", trace.WithTimestamp(e.At))
+	case e.Crossed != nil: // about the credential, not about the call
 	default:
 		t.tried(c, e)
 	}

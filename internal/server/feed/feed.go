@@ -66,6 +66,9 @@ func (f *Feed) Boot() string { return f.boot }
 
 // Watch publishes an event of the gateway, or of a turn: it is for gateway.Config.OnEvent and package turns.
 func (f *Feed) Watch(e gateway.Event) {
+	if e.Crossed != nil {
+		return // it is about no call
+	}
 	switch e.Event.(type) {
 	case turn.Start:
 		return
