@@ -70,7 +70,8 @@ func (b *Breaker) GiveUp() {
 }
 
 // RetryNow ends the call's wait and lets it go, even in an outage, but not while
-// it is paused. Before the first try it holds for that one.
+// it is paused. Before the first try it holds for that one. In the wait for a
+// usage window its try does not count if it fails.
 func (c *Caller) RetryNow() {
 	b := c.breaker
 	b.mu.Lock()
@@ -83,6 +84,7 @@ func (c *Caller) RetryNow() {
 		return
 	}
 	b.remove(c)
+	c.earlyProbe = c.asleep && c.last != nil && c.last.Window
 	b.admit(c, b.now(), false)
 	c.wakeUp()
 }

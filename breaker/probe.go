@@ -103,11 +103,12 @@ func (ci *circuit) spacing() time.Duration {
 // nextEarlyProbe is when a sleeping call is woken as a probe: never more often
 // than the calls' own schedules would send one on average, but evenly, since
 // those run in step after an outage's first minutes. It is zero where their own
-// schedules do.
+// schedules do. A stated wait is not believed for longer than maxCooldown, even
+// where a single call sleeps.
 func (ci *circuit) nextEarlyProbe(now time.Time) time.Time {
 	n := time.Duration(ci.sleeping.n)
 	switch {
-	case ci.probeNow && n > 0:
+	case n > 0 && (ci.probeNow || ci.probeAtOnce && ci.resetAt.After(ci.cooldown)):
 		return now
 	case n < 2:
 		return time.Time{}

@@ -1,6 +1,8 @@
 package breaker
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -74,12 +76,22 @@ func (b *Breaker) success(c *Caller, now time.Time) {
 func (ci *circuit) recover(now time.Time) (free []*Caller) {
 	ci.faults, ci.silences, ci.changed, ci.answered = 0, 0, now, now
 	if ci.open {
+		stated := ci.statedWait()
 		ci.close()
-		free = append(ci.awaitingProbe.drain(), ci.sleeping.drain()...)
+		if free = append(ci.awaitingProbe.drain(), ci.sleeping.drain()...); stated {
+			slices.SortStableFunc(free, (*Caller).before)
+		}
 	}
 	ci.setTimer(now)
 	ci.forget()
 	return free
+}
+
+// before orders calls by when they began to wait. A stated wait ends for all of them in the same moment, in which
+// they wake in any order.
+func (c *Caller) before(other *Caller) int {
+	const never = 1<<63 - 1 // it has not waited at all
+	return cmp.Compare(cmp.Or(c.sleptAt, never), cmp.Or(other.sleptAt, never))
 }
 
 // failure counts a fault in the circuit that it is about.

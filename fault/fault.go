@@ -22,6 +22,7 @@ type Error struct {
 
 	Wait    time.Duration // how long the provider asks to wait; 0: not stated
 	ResetAt time.Time     // when a spent quota is available again; zero: not stated
+	Window  bool          // a usage window is spent, such as one of five hours, and opens again at ResetAt
 	Final   bool          // the request must not be sent again: x-should-retry: false, or a rule
 	Retries int           // how many retries in a row are worth it, whether or not a policy lists the kind; 0: as the policy says
 

@@ -26,6 +26,7 @@ type Policy struct {
 	MinRemaining  time.Duration // more than this must be left of Deadline for another try
 	MaxRetryAfter time.Duration // budget of one wait that the provider asks for; a longer one ends the run
 	RetryOn       fault.Set     // kinds that are tried again; zero: fault.Transient
+	Quota         Quota         // what follows a spent usage window; zero: what follows other faults
 }
 
 // Run is what has happened so far to one call. The zero Run is a fresh one.
@@ -34,12 +35,15 @@ type Run struct {
 	Slept   time.Duration `json:"slept"`            // waiting, without the rest of waits cut short; JSON: ns
 	Started time.Time     `json:"started,omitzero"` // of the first try; its failure, without a Deadline
 	Few     int           `json:"few,omitzero"`     // the last tries in a row whose fault has Retries of its own
+	Windows int           `json:"windows,omitzero"` // usage windows that were waited for, as Quota says
+	Opens   time.Time     `json:"opens,omitzero"`   // when the last of them opens
 }
 
 // Verdict is the answer to a fault: wait this long, or stop.
 type Verdict struct {
 	Wait   time.Duration // before the next try
 	Hinted bool          // the provider has asked for the wait
+	Window bool          // it lasts until a usage window opens, and takes nothing from MaxWait
 	Stop   Stop          // why there is no other try; "": there is one
 }
 
@@ -67,15 +71,19 @@ func (p Policy) Next(r Run, f *fault.Error, committed bool, now time.Time, rando
 	if r.Few++; f.Retries == 0 {
 		r.Few = 0
 	}
-	switch {
-	case committed:
+	if committed {
 		return r, Verdict{Stop: Committed}
+	}
+	if next, v, ok := p.nextWindow(r, f, now, random); ok {
+		return next, v
+	}
+	switch {
 	case !p.retries(f, now):
 		return r, Verdict{Stop: Final}
 	case r.Tries > p.Limit(r, f):
 		return r, Verdict{Stop: Exhausted}
 	}
-	v := Verdict{Wait: p.Backoff.At(r.Tries, random)}
+	v := Verdict{Wait: p.Backoff.At(r.Tries-r.Windows, random)}
 	if asked := f.RetryAfter(now); asked > v.Wait {
 		v = Verdict{Wait: asked, Hinted: true}
 	}
@@ -88,13 +96,17 @@ func (p Policy) Next(r Run, f *fault.Error, committed bool, now time.Time, rando
 	return r, v
 }
 
-// Limit returns how many retries there are at most in a run whose last fault is f: the policy's, or fewer if the
-// fault has Retries of its own. r is the run with that fault counted in.
+// Limit returns how many retries there are at most in a run whose last fault is f: the policy's and one for each
+// usage window, or fewer if the fault has Retries of its own. r is the run with that fault counted in.
 func (p Policy) Limit(r Run, f *fault.Error) int {
-	if f.Retries == 0 {
-		return p.Retries
+	limit := p.Retries
+	if limit != Unlimited {
+		limit += r.Windows
 	}
-	return min(p.Retries, r.Tries-r.Few+f.Retries)
+	if f.Retries == 0 {
+		return limit
+	}
+	return min(limit, r.Tries-r.Few+f.Retries)
 }
 
 // horizon is how many waits LatestWait adds up.
@@ -121,12 +133,13 @@ func (p Policy) LatestWait(r Run, now time.Time) time.Time {
 func (p Policy) waitsLeft(r Run) time.Duration {
 	left := max(0, p.MaxWait-r.Slept)
 	sum := time.Duration(0)
-	for k := r.Tries + 1; k <= p.Retries; k++ {
+	tries := r.Tries - r.Windows
+	for k := tries + 1; k <= p.Retries; k++ {
 		wait := p.Backoff.At(k, 1)
 		if wait > left-sum {
 			return sum
 		}
-		if sum += wait; k > r.Tries+horizon {
+		if sum += wait; k > tries+horizon {
 			return left
 		}
 	}

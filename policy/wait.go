@@ -29,3 +29,13 @@ func (w Wait) Retries() int {
 	}
 	return max(0, w.Run.Tries-1) // a command may end a call before its first try
 }
+
+// EndedEarly returns the run of a wait that has ended so much before its time: what was not waited goes back to the
+// budget. The wait for a usage window has taken nothing from that.
+func (w Wait) EndedEarly(by time.Duration) Run {
+	r := w.Run
+	if !w.Verdict.Window {
+		r.Slept -= max(0, by)
+	}
+	return r
+}

@@ -29,7 +29,7 @@ func (r *run) wait(w policy.Wait) error {
 	case err != nil:
 		return r.end(err)
 	}
-	r.Slept = w.Run.Slept - max(0, clock.Left(start, w.Verdict.Wait, now))
+	r.Slept = w.EndedEarly(clock.Left(start, w.Verdict.Wait, now)).Slept
 	return nil
 }
 
@@ -46,17 +46,29 @@ func (r *run) sleep(w policy.Wait) error {
 }
 
 // resume continues the interrupted wait, which counts whole again. If its end has
-// come meanwhile, it is time for the try that counts.
-func (r *run) resume() error {
-	w := r.interrupted.Wait
+// come meanwhile, it is time for the try that counts. A usage window that opens
+// sooner than was stated before is not waited for any longer.
+func (r *run) resume(f *fault.Error) error {
+	w, now := r.interrupted.Wait, r.Clock.Now()
 	r.Slept = w.Run.Slept
-	w.Verdict.Wait = clock.Left(r.interrupted.start, w.Verdict.Wait, r.Clock.Now())
+	w.Verdict.Wait = clock.Left(r.interrupted.start, w.Verdict.Wait, now)
 	if w.Verdict.Wait <= 0 {
 		r.interrupted = nil
 		return nil
 	}
+	opens := f.RetryAfter(now)
+	if w.Verdict.Window && f.Window && 0 < opens && opens < w.Verdict.Wait-restated {
+		w.Fault, w.Verdict.Wait, w.Due, w.Waited = f, opens, now.Add(opens), r.waited
+		w.Deadline = r.latestWait(r.Run, f, w.Verdict, now)
+		if r.OnWait != nil {
+			r.OnWait(w)
+		}
+	}
 	return r.wait(w)
 }
+
+// restated is by how much a window has to open sooner to be announced again: providers round to seconds.
+const restated = 2 * time.Second
 
 // final reports whether an early probe's fault ends the run at any time. Spent
 // retries and budgets do not: the probe is not one of the tries.

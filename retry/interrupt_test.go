@@ -209,3 +209,31 @@ func TestDo_EarlyProbeIsDecidedByWhatWasSlept(t *testing.T) {
 		}
 	})
 }
+
+// A window that opens sooner than was stated first is waited for no longer.
+func TestDo_WindowThatIsRestatedEndsSooner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		spent := func(in time.Duration) *fault.Error {
+			return &fault.Error{Kind: fault.Quota, Window: true, Wait: in, ResetAt: time.Now().Add(in)}
+		}
+		answers := []*fault.Error{spent(4 * time.Hour), spent(30 * time.Minute), nil}
+		p := policy.Patient()
+		p.Quota = policy.Quota{Wait: policy.QuotaUntilReset}
+		var got []string
+		e := retry.Retrier{Policy: p, Breaker: &probes{left: 1}, OnWait: func(w policy.Wait) {
+			got = append(got, fmt.Sprint(w.Due.Sub(begun), " ", w.Verdict.Wait, " ", w.Run.Tries, " ", w.Deadline.Sub(begun)))
+		}}
+		_, err := retry.Do(t.Context(), e, func(context.Context, int) (int, error) {
+			f := answers[0]
+			if answers = answers[1:]; f == nil {
+				return 1, nil
+			}
+			return 0, f
+		})
+		want := "[4h0m0s 4h0m0s 1 11h31m45s 30m1s 30m0s 1 8h1m46s]"
+		if took := time.Since(begun); err != nil || took != 30*time.Minute+time.Second || fmt.Sprint(got) != want {
+			t.Errorf("%v after %v; waits %v, want %v", err, took, got, want)
+		}
+	})
+}

@@ -141,7 +141,7 @@ func (r *run) failed(f *fault.Error, committed bool) error {
 		return err
 	}
 	if r.interrupted != nil {
-		return r.resume()
+		return r.resume(f)
 	}
 	if r.OnWait != nil {
 		r.OnWait(w)
@@ -191,14 +191,25 @@ func (r *run) next(f *fault.Error, committed bool) policy.Wait {
 		next.Slept = r.Slept
 		v = policy.Verdict{Stop: policy.OverBudget}
 	}
-	limited := r.Policy
-	limited.Retries = limited.Limit(next, f)
 	w := policy.Wait{
-		Run: next, Fault: f, Verdict: v, Due: now.Add(v.Wait), Limit: limited.Retries,
-		Deadline: limited.LatestWait(r.Run, now), Waited: r.waited,
+		Run: next, Fault: f, Verdict: v, Due: now.Add(v.Wait), Limit: r.Policy.Limit(next, f),
+		Deadline: r.latestWait(next, f, v, now), Waited: r.waited,
 	}
 	r.Run, r.last = next, f
 	return w
+}
+
+// latestWait returns the latest moment at which the run may still be waiting after a fault; next is the run with
+// that counted in. What the policy schedules begins when a usage window has opened.
+func (r *run) latestWait(next policy.Run, f *fault.Error, v policy.Verdict, now time.Time) time.Time {
+	limited := r.Policy
+	if limit := limited.Limit(next, f); limit != policy.Unlimited {
+		limited.Retries = limit - next.Windows
+	}
+	if v.Window {
+		now = now.Add(v.Wait)
+	}
+	return limited.LatestWait(r.Run, now)
 }
 
 // end returns the error of a run that the breaker or Sleep has ended.

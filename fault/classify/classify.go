@@ -24,7 +24,7 @@ type Ruling struct {
 	Kind    fault.Kind
 	Rule    string // the rule that decided, as "table/row"; becomes Error.Rule
 	Reason  string // why, in one line; "": the kind's own reason; becomes Error.Reason
-	Window  bool   // for Quota and Unknown: a wait up to 15 minutes makes it RateLimited, a longer one Quota
+	Window  bool   // for Quota and Unknown: a wait up to 15 minutes makes it RateLimited, a longer one Quota; see Error.Window
 	Guessed bool   // inferred from the wording; becomes Error.Guessed
 	Final   bool   // no policy may try again; becomes Error.Final
 	Sure    int    // how much the text that decided proves, in percent; 0: no text decided
@@ -124,7 +124,6 @@ func (c Classifier) Classify(e Evidence) *fault.Error {
 		Kind: r.Kind, Guessed: r.Guessed, Rule: r.Rule, Reason: r.Reason, Err: e.Err,
 		Status: e.faultStatus(), Code: e.code(), Message: e.message(), Body: e.body(), RequestID: e.requestID(),
 		Wait: e.hint.wait, ResetAt: e.hint.at,
-		Final: r.Final || e.Header.Get("X-Should-Retry") == "false" && r.Wait == 0,
 	}
 	if !own && f.Kind == fault.Unknown && f.Status == http.StatusConflict {
 		f.Retries = conflictRetries
@@ -133,8 +132,11 @@ func (c Classifier) Classify(e Evidence) *fault.Error {
 		f.Wait, f.ResetAt = r.Wait, time.Time{}
 	}
 	if !own {
-		applyQuotaThreshold(f, r.Window, e.Now)
+		applyQuotaThreshold(f, r, e.Now)
+	} else if r.Window {
+		setWindow(f, e.Now)
 	}
+	f.Final = r.Final || e.Header.Get("X-Should-Retry") == "false" && r.Wait == 0 && !f.Window
 	f.Reason = cmp.Or(f.Reason, reasons[f.Kind])
 	return f
 }
@@ -163,18 +165,38 @@ func (c Classifier) decide(e Evidence) (r Ruling, own bool) {
 // and a spent window that opens sooner is a throttle, whatever the provider calls it.
 const quotaThreshold = 15 * time.Minute
 
-// applyQuotaThreshold changes the kind of a fault according to its stated wait.
-func applyQuotaThreshold(f *fault.Error, window bool, now time.Time) {
+// applyQuotaThreshold changes the kind of a fault according to its stated wait. One that opens sooner remains a
+// usage window only where a name or a header says so: texts call a limit daily that lets the next request pass in
+// seconds.
+func applyQuotaThreshold(f *fault.Error, r Ruling, now time.Time) {
 	wait := f.RetryAfter(now)
+	if f.Kind == fault.Quota && r.Window && (wait > quotaThreshold || r.Sure == 0) {
+		setWindow(f, now)
+		wait = f.RetryAfter(now)
+	}
 	switch {
-	case (f.Kind == fault.RateLimited || f.Kind == fault.Unknown && window) && wait > quotaThreshold:
+	case (f.Kind == fault.RateLimited || f.Kind == fault.Unknown && r.Window) && wait > quotaThreshold:
 		f.Kind = fault.Quota
-	case (f.Kind == fault.Quota || f.Kind == fault.Unknown) && window && wait > 0 && wait <= quotaThreshold:
+		setWindow(f, now)
+	case (f.Kind == fault.Quota || f.Kind == fault.Unknown) && r.Window && wait > 0 && wait <= quotaThreshold:
 		f.Kind = fault.RateLimited
 	}
 	if f.Kind == fault.Quota && f.Wait > 0 && f.ResetAt.IsZero() {
 		f.ResetAt = now.Add(f.Wait)
 	}
+}
+
+// setWindow marks a fault with a stated reset as that of a usage window. Where two resets contradict each other,
+// the sooner one counts: at worst it costs a request.
+func setWindow(f *fault.Error, now time.Time) {
+	wait := f.RetryAfter(now)
+	if wait == 0 {
+		return
+	}
+	if other := f.ResetAt.Sub(now); f.Wait > 0 && other > 0 && other < wait {
+		wait, f.Wait = other, other
+	}
+	f.Window, f.ResetAt = true, now.Add(wait)
 }
 
 // reasons explain the kinds whose rule has no reason of its own: a name such as "overloaded_error" says

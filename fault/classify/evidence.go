@@ -120,7 +120,7 @@ func eventParts(text []byte) (name, data string) {
 
 // extract reads layers, hint and request id from a text.
 func (e *Evidence) extract(text string) {
-	g := extractor{now: e.Now, layers: make([]Layer, 0, 4)}
+	g := extractor{clock: e.clock(), now: e.Now, layers: make([]Layer, 0, 4)}
 	g.headers(e.Header)
 	g.text(text, 0)
 	for i := range g.layers {

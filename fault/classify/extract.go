@@ -22,7 +22,8 @@ type extractor struct {
 	hint   hint
 	id     string
 	quotas string // the quotas that a Google API names, for the message that they explain
-	now    time.Time
+
+	clock, now time.Time // the provider's time, and ours
 }
 
 // headers adds the error names that some providers state in a header.
@@ -177,7 +178,7 @@ func (g *extractor) plain(l *Layer, key, value string, depth int) {
 	case "requestid":
 		setIfEmpty(&g.id, value)
 	default:
-		g.hint = g.hint.or(fieldHint(name, value, g.now))
+		g.hint = g.hint.or(fieldHint(name, value, g.clock, g.now))
 	}
 }
 

@@ -36,12 +36,13 @@ func (h hint) or(other hint) hint {
 // findHint reads the hint from the headers, then from the body's fields and messages. A message is more
 // precise than a field only in the fraction of a second by which the field is rounded down.
 func (e Evidence) findHint(fields hint) hint {
-	h := headerHint(e.Header, e.Now)
+	clock := e.clock()
+	h := headerHint(e.Header, clock, e.Now)
 	if h.wait > 0 {
 		return h
 	}
 	for _, l := range e.Layers {
-		if text := textHint(l, e.Now); text != (hint{}) {
+		if text := textHint(l, clock, e.Now); text != (hint{}) {
 			if finer := text.wait - fields.wait; finer > 0 && finer < time.Second {
 				fields.wait = text.wait
 			}
@@ -51,17 +52,21 @@ func (e Evidence) findHint(fields hint) hint {
 	return h.or(fields)
 }
 
+// clock returns the provider's time: its header Date, or ours.
+func (e Evidence) clock() time.Time {
+	if date, err := http.ParseTime(e.Header.Get("Date")); err == nil {
+		return date
+	}
+	return e.Now
+}
+
 // headerHint reads, in this order: retry-after-ms and Azure's x-ms-retry-after-ms (milliseconds); retry-after (seconds, possibly with a
 // fraction, or an HTTP date, RFC 9110 10.2.3); x-codex-*-reset-after-seconds of a window that is used up;
 // and the reset of every rate limit with nothing remaining. Instants are moved by the difference between
 // the provider's clock (Date) and ours.
-func headerHint(h http.Header, now time.Time) hint {
+func headerHint(h http.Header, clock, now time.Time) hint {
 	if len(h) == 0 {
 		return hint{}
-	}
-	clock := now
-	if date, err := http.ParseTime(h.Get("Date")); err == nil {
-		clock = date
 	}
 	return hint{wait: parseRetryAfter(h.Get("Retry-After-Ms"), time.Millisecond)}.
 		or(hint{wait: parseRetryAfter(h.Get("X-Ms-Retry-After-Ms"), time.Millisecond)}).
@@ -120,10 +125,14 @@ func spentLimits(h http.Header, clock, now time.Time) hint {
 // Reset in its name has no such counterpart.
 func isSpent(h http.Header, name string) bool {
 	switch {
-	case name == "Anthropic-Ratelimit-Unified-Reset":
-		return h.Get("Anthropic-Ratelimit-Unified-Status") == "rejected"
+	case strings.HasPrefix(name, "Anthropic-Ratelimit-Unified-"): // the window that refuses, or a named one: Unified-5h-Reset
+		window, ok := strings.CutSuffix(name, "-Reset")
+		return ok && !strings.HasSuffix(window, "-Overage") && h.Get(window+"-Status") == "rejected"
 	case strings.HasPrefix(name, "X-Codex-"):
 		window, ok := strings.CutSuffix(name, "-Reset-After-Seconds")
+		if !ok {
+			window, ok = strings.CutSuffix(name, "-Reset-At")
+		}
 		used, err := strconv.ParseFloat(h.Get(window+"-Used-Percent"), 64)
 		return ok && err == nil && used >= 100
 	}
@@ -193,7 +202,7 @@ var units = [...]struct {
 }
 
 // fieldHint reads a body's field, given by its canonical name.
-func fieldHint(field []byte, v string, now time.Time) hint {
+func fieldHint(field []byte, v string, clock, now time.Time) hint {
 	if len(field) < len("wait") || v == "" {
 		return hint{}
 	}
@@ -206,7 +215,7 @@ func fieldHint(field []byte, v string, now time.Time) hint {
 		}
 	}
 	if isWaitField(field) {
-		return parseTime(v, now, now)
+		return parseTime(v, clock, now)
 	}
 	return hint{}
 }
@@ -289,8 +298,8 @@ func unitSeconds(unit string) (float64, bool) {
 	return 0, false
 }
 
-// unixFloor is the least number of seconds that is read as an instant, and not as a wait.
-const unixFloor = 1e9
+// unixFloor is the least number of seconds that is read as an instant, in 1998, and not as a wait.
+const unixFloor = 9e8
 
 // parseRetryAfter parses a wait in a unit. A number too large for a wait, even for a float, is one of maxHint:
 // a server that asks for eternity is not asked again at once. Unix time and "Inf" are no waits.
@@ -325,9 +334,13 @@ func unixTime(seconds float64) time.Time {
 	return time.Unix(int64(seconds), 0)
 }
 
-// localInstant moves an instant from the provider's clock to ours; past or absurd ones become zero.
+// localInstant moves an instant from the provider's clock to ours; past or absurd ones become zero. A provider's
+// clock by which it would be absurd is not believed.
 func localInstant(t, clock, now time.Time) time.Time {
 	left := t.Sub(clock)
+	if left > maxHint {
+		left = t.Sub(now)
+	}
 	if t.IsZero() || left <= 0 || left > maxHint {
 		return time.Time{}
 	}

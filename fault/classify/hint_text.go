@@ -34,7 +34,7 @@ var fillers = [...]string{":", " ", " about", " approximately", " approx", " rou
 // textHint reads what a message asks for: "try again in 7m12s", "wait 6 seconds", "resets at
 // 2026-05-15T15:00:00Z". A duration needs its unit, an instant its zone. It searches for the numbers, which
 // are fewer than the words.
-func textHint(l Layer, now time.Time) hint {
+func textHint(l Layer, clock, now time.Time) hint {
 	s := l.folded
 	for i := 0; i < len(s); i++ {
 		if s[i] < '0' || s[i] > '9' {
@@ -45,7 +45,7 @@ func textHint(l Layer, now time.Time) hint {
 		}
 		i += numberLen(s[i:])
 	}
-	return hint{at: textInstant(l.Message, now)}
+	return hint{at: textInstant(l.Message, clock, now)}
 }
 
 // asksForWait reports whether a text ends with words that ask for a wait: one of askPhrases, or an asking
@@ -120,7 +120,7 @@ func trimFillers(s string) string {
 
 // textInstant reads "resets at 2026-05-15T15:00:00Z", and Anthropic's "regain access on 2026-12-01 at 00:00
 // UTC".
-func textInstant(s string, now time.Time) time.Time {
+func textInstant(s string, clock, now time.Time) time.Time {
 	if !strings.Contains(s, "20") { // the century
 		return time.Time{}
 	}
@@ -128,14 +128,14 @@ func textInstant(s string, now time.Time) time.Time {
 		if _, rest, ok := strings.Cut(s, ask); ok {
 			word, _, _ := strings.Cut(rest[:min(len(rest), 40)], " ")
 			if t, err := time.Parse(time.RFC3339, strings.TrimRight(word, ".,;)")); err == nil {
-				return localInstant(t, now, now)
+				return localInstant(t, clock, now)
 			}
 		}
 	}
 	const layout = "2006-01-02 at 15:04 UTC"
 	if _, rest, ok := strings.Cut(s, "regain access on "); ok && len(rest) >= len(layout) {
 		if t, err := time.Parse(layout, rest[:len(layout)]); err == nil {
-			return localInstant(t, now, now)
+			return localInstant(t, clock, now)
 		}
 	}
 	return time.Time{}

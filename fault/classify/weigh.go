@@ -247,20 +247,25 @@ func (w *weighing) mark(r Ruling) {
 // wait returns the sign of a stated wait, which tells a spent window from a throttle, and of a provider that
 // asks not to be asked again.
 func (w *weighing) wait(r Ruling, own bool) (signs []Sign) {
-	if w.e.Header.Get("X-Should-Retry") == "false" {
-		signs = append(signs, Sign{From: "header", Found: "x-should-retry: false", Kind: r.Kind, Sure: certain, Rule: "header/x-should-retry", Because: "whatever the kind, the provider asks not to retry"})
-	}
 	f := &fault.Error{Kind: r.Kind, Wait: w.e.hint.wait, ResetAt: w.e.hint.at}
 	stated := f.RetryAfter(w.e.Now)
+	if !own {
+		applyQuotaThreshold(f, r, w.e.Now)
+	}
+	if w.e.Header.Get("X-Should-Retry") == "false" {
+		s := Sign{From: "header", Found: "x-should-retry: false", Kind: r.Kind, Sure: certain, Rule: "header/x-should-retry", Because: "whatever the kind, the provider asks not to retry"}
+		if f.Window {
+			s.Because = "not before the window opens"
+		}
+		signs = append(signs, s)
+	}
 	if stated == 0 || r.Wait > 0 {
 		return signs
 	}
 	s := Sign{From: "wait", Found: stated.Round(time.Millisecond).String(), Kind: r.Kind, Sure: certain, Rule: "wait/stated", Because: "the wait that the provider states"}
-	if !own {
-		if applyQuotaThreshold(f, r.Window, w.e.Now); f.Kind != r.Kind {
-			s.Kind, s.Decides = f.Kind, true
-			s.Because = "a limit is a throttle up to a wait of " + quotaThreshold.String() + ", and a spent window above"
-		}
+	if f.Kind != r.Kind {
+		s.Kind, s.Decides = f.Kind, true
+		s.Because = "a limit is a throttle up to a wait of " + quotaThreshold.String() + ", and a spent window above"
 	}
 	return append(signs, s)
 }

@@ -134,8 +134,7 @@ func (r *Route) Sleep(ctx context.Context, w policy.Wait, sleep func(context.Con
 			return err // it was woken early: the try is made here
 		}
 	}
-	run := w.Run
-	run.Slept -= max(0, w.Verdict.Wait-time.Since(begun)) // what is not slept does not count
+	run := w.EndedEarly(w.Verdict.Wait - time.Since(begun))
 	return &Left{End{Run: run, Fault: w.Fault}}
 }
 

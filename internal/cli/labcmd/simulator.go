@@ -27,6 +27,7 @@ const simulatorHelp = "simulator serves the APIs of Anthropic, OpenAI, Gemini, B
 	"  529                an error with that status; 429;retry-after=7 adds a header\n" +
 	"  too-long           the error of a prompt that is too long for the model\n" +
 	"  quota              the error of an exhausted account\n" +
+	"  window:90s         a usage window that is spent and opens again after a time\n" +
 	"  key-echo           401 with your key in it\n" +
 	"  blocked            a prompt that the provider refuses to answer\n" +
 	"  refused            a refused connection; on a real socket, a reset after accept\n" +

@@ -22,6 +22,7 @@ func anthropic() dialect {
 			{method: "GET", path: "/v1/models/*", whole: anthropicModel},
 		},
 		failure: anthropicFailure,
+		spent:   anthropicSpent,
 		denial:  anthropicDenial,
 		hints:   anthropicHints,
 	}

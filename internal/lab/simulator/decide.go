@@ -36,13 +36,28 @@ func (p *Provider) choose(at time.Duration, scripted bool) decision {
 		d.reply, d.limit = p.admit(at)
 	}
 	if d.reply == nil && scripted {
-		d.reply = p.upcoming()
-		p.next++
+		d.reply = p.scripted(at)
 	}
 	if d.reply == nil {
 		d.reply = OK{}
 	}
 	return d
+}
+
+// scripted returns the next scripted reply and uses it up, unless it is a window that is still spent.
+func (p *Provider) scripted(at time.Duration) Reply {
+	for {
+		reply := p.upcoming()
+		spent, ok := reply.(SpentWindow)
+		if !ok {
+			p.next++
+			return reply
+		}
+		before := p.next
+		if refusal, refuses := p.refuse(spent, at); refuses || p.next == before {
+			return refusal
+		}
+	}
 }
 
 // refuses reports whether a dial is refused now.

@@ -20,6 +20,8 @@ type dialect struct {
 	failureType func(problem) string            // what typeHeader has
 	denial      func(Denial, *exchange) problem // the vendor's error; zero: it has an answer instead
 	hints       func(http.Header, window)       // sets the headers of a limit; nil: there are none
+
+	spent func(*exchange, SpentWindow) string // sets its headers and returns its body, "" or nil: a plain 429
 }
 
 // problem is the content of an error. The zero problem is no error.

@@ -13,7 +13,7 @@ import (
 
 // gemini is Google's API, in both of its versions.
 func gemini() dialect {
-	d := dialect{overload: 503, failure: geminiFailure, denial: geminiDenial}
+	d := dialect{overload: 503, failure: geminiFailure, denial: geminiDenial, spent: geminiSpent}
 	for _, version := range []string{"/v1beta", "/v1"} {
 		model := version + "/models/*"
 		d.endpoints = append(d.endpoints,

@@ -24,6 +24,7 @@ func ollama() dialect {
 			{method: "GET", path: "/api/version", whole: func(call) string { return `{"version":"0.17.4"}` }},
 		},
 		failure: ollamaFailure,
+		spent:   ollamaSpent,
 		denial:  ollamaDenial,
 	}
 }

@@ -26,6 +26,7 @@ func openai() dialect {
 			{method: "GET", path: "/v1/models/*", whole: openaiModel},
 		},
 		failure: openaiFailure,
+		spent:   openaiSpent,
 		denial:  openaiDenial,
 		hints:   openaiHints,
 	}

@@ -17,7 +17,7 @@ const (
 	maxReplies = 10_000
 
 	known = "want ok, a status such as 503 or 429;retry-after=7, too-long, quota, key-echo, blocked, refused, reset, " +
-		"silence[:30s], stall[:30s], error-first, role-error, cut:3[:clean|:done|:error], empty, html, error-200, drip:200ms or " +
+		"silence[:30s], stall[:30s], window:90s, error-first, role-error, cut:3[:clean|:done|:error], empty, html, error-200, drip:200ms or " +
 		`an answer such as think:"Let me see"+say:Hello+call:list{"path":"."}+cut:3, each with *2 to repeat it`
 )
 
@@ -47,7 +47,7 @@ func plain(word string) (Reply, bool) {
 //
 //	529*5, 429;retry-after=7, 503;body="go away", too-long, quota,
 //	key-echo, blocked, refused, reset, silence, silence:30s, stall,
-//	stall:30s, error-first, role-error, cut:3, cut:3:clean, cut:3:done, cut:3:error, empty, html,
+//	stall:30s, window:90s, error-first, role-error, cut:3, cut:3:clean, cut:3:done, cut:3:error, empty, html,
 //	error-200, drip:200ms, ok,
 //	think:"Let me see."+say:Hello+call:list{"path":"."}+call:now+mixed
 //
@@ -139,6 +139,9 @@ func parseReply(word string) (Reply, error) {
 	case "stall":
 		d, err := parseWait(word, argument)
 		return Stall{For: d}, err
+	case "window":
+		d, err := parseWait(word, argument)
+		return SpentWindow{For: d}, err
 	case "drip":
 		d, err := parseWait(word, argument)
 		return Drip{Every: d}, err

@@ -11,7 +11,7 @@ import (
 )
 
 // everyWord holds each reply of the language once.
-const everyWord = `529, 429;retry-after=7;x-note="a, b; c*2", 503;body="go \"away\"\n", refused, reset, silence, silence:30s, stall, stall:30s, ` +
+const everyWord = `529, 429;retry-after=7;x-note="a, b; c*2", 503;body="go \"away\"\n", refused, reset, silence, silence:30s, stall, stall:30s, window:1m30s, ` +
 	`error-first, role-error, cut:3, cut:3:clean, cut:3:done, cut:3:error, empty, html, error-200, drip:200ms, ok, ` +
 	`too-long, quota, key-echo, blocked, say:Hello, say:"", think:"hm, so"+hidden+call:list{"path":"a, b*}"}+call:now+call:odd"{"+mixed, ` +
 	`think:a+say:b+call:c{}+no-ids+stop:length+cut:2:error, say:a+drip:1s, call:a+stop:refusal+silence`
@@ -27,6 +27,7 @@ func TestParse_EveryReply(t *testing.T) {
 		simulator.Silence{For: 30 * time.Second},
 		simulator.Stall{},
 		simulator.Stall{For: 30 * time.Second},
+		simulator.SpentWindow{For: 90 * time.Second},
 		simulator.ErrorFirst{},
 		simulator.RoleError{},
 		simulator.Cut{After: 3},
@@ -104,6 +105,7 @@ func TestParse_ErrorNamesTheReply(t *testing.T) {
 		"cut:1:dirty":          `want the ending clean, done or error`,
 		"drip":                 `reply "drip": want a time`,
 		"drip:0s":              `reply "drip:0s": want a time`,
+		"window":               `reply "window": want a time`,
 		"silence:soon":         `reply "silence:soon": want a time`,
 		"ok*0":                 `reply "ok*0": want one number from 1 to 10000 after the star`,
 		"ok*2*2":               `reply "ok*2*2": want one number`,

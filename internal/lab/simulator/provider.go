@@ -28,6 +28,7 @@ type Provider struct {
 	next    int   // the next of the script's replies
 	window  int64 // the limit's window that used counts in
 	used    int
+	opens   time.Time // when the SpentWindow that is next opens; zero: it has refused nothing so far
 	log     record
 }
 

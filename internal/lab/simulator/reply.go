@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Reply is the answer to one request: OK, Say, Status, Denial, Refuse, Reset, Silence, Stall, ErrorFirst,
-// RoleError, Cut, Empty, HTML, Error200 or Drip.
+// Reply is the answer to one request: OK, Say, Status, Denial, Refuse, Reset, Silence, Stall, SpentWindow,
+// ErrorFirst, RoleError, Cut, Empty, HTML, Error200 or Drip.
 //
 // String returns the reply as Parse reads it.
 type Reply interface {
