@@ -1,37 +1,28 @@
 package telemetry
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/ridethrough/ridethrough/internal/operation/telemetry/otlp"
 )
 
 // exporterFor returns the exporter that the environment configures; nil: none. See
-// https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/. The exporter reads its
-// own settings, such as headers and timeouts, from there too.
-func exporterFor(ctx context.Context, env func(string) string) (sdktrace.SpanExporter, error) {
-	first := func(names ...string) string {
-		for _, name := range names {
-			if v := env(name); v != "" {
-				return v
-			}
-		}
-		return ""
-	}
+// https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/.
+func exporterFor(env func(string) string, version string) (sdktrace.SpanExporter, error) {
 	which := env("OTEL_TRACES_EXPORTER")
-	to := first("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+	to := env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") + env("OTEL_EXPORTER_OTLP_ENDPOINT")
 	switch {
 	case strings.EqualFold(env("OTEL_SDK_DISABLED"), "true"), which == "none", which == "" && to == "":
 		return nil, nil
 	case which != "" && which != "otlp":
 		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER: no exporter %q; use otlp", which)
 	}
-	protocol := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-	if protocol != "" && protocol != "http/protobuf" {
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q is not supported; use http/protobuf", protocol)
+	e, err := otlp.New(env, "ridethrough/"+version)
+	if err != nil {
+		return nil, err // not a nil *otlp.Exporter in an interface
 	}
-	return otlptracehttp.New(ctx)
+	return e, nil
 }

@@ -50,7 +50,7 @@ func New(ctx context.Context, c Config) (*Telemetry, error) {
 	t.page = promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 	exporter, err := c.Spans, error(nil)
 	if exporter == nil && c.Env != nil {
-		exporter, err = exporterFor(ctx, c.Env)
+		exporter, err = exporterFor(c.Env, c.Version)
 	}
 	if exporter != nil {
 		t.traces = newTraces(ctx, exporter, c.Version, c.Log)
