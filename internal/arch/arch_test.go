@@ -93,11 +93,14 @@ var house = []row{
 	{floor: 3, path: "internal/conform", uses: "internal/dialect"},
 	{floor: 3, path: "llm/llmtest", uses: "fault fault/classify llm policy retry transport internal/lab/simulator"},
 	{floor: 3, path: "internal/terminal/printable"},
+	{floor: 3, path: "internal/operation/notify", uses: "internal/plural fault fault/classify policy retry"},
+	{floor: 3, path: "internal/operation/statusfeed"},
 	{
-		floor: 3, path: "internal/operation/config", uses: "fault fault/classify policy gateway internal/sigv4 internal/operation/access internal/operation/reload internal/terminal/printable",
+		floor: 3, path: "internal/operation/config", uses: "fault fault/classify policy gateway internal/sigv4 internal/operation/access internal/operation/notify internal/operation/reload internal/operation/statusfeed internal/terminal/printable",
 		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/operation/history", uses: "internal/atomicfile internal/latency breaker fault gateway conversation retry transport turn"},
+	{floor: 3, path: "internal/operation/alerts", uses: "internal/operation/history internal/operation/notify internal/operation/statusfeed internal/terminal/printable"},
 	{floor: 3, path: "internal/server/api", uses: "conversation fault policy store turn wire"},
 	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry turn wire internal/server/api"},
 	{floor: 3, path: "internal/operation/archive", uses: "internal/atomicfile store"},
@@ -126,11 +129,11 @@ var house = []row{
 	{floor: 3, path: "internal/server/councils", uses: "agent conversation council wire internal/server/api internal/server/rest internal/server/stream"},
 	{
 		floor: 3, path: "internal/server/live",
-		uses: "internal/plural internal/operation/access internal/server/audit fault breaker policy gateway conversation wire internal/operation/history internal/server/api internal/server/rest internal/server/stream internal/server/feed internal/server/conversations",
+		uses: "internal/plural internal/operation/access internal/server/audit fault breaker policy gateway conversation wire internal/operation/history internal/operation/statusfeed internal/server/api internal/server/rest internal/server/stream internal/server/feed internal/server/conversations transport",
 	},
 	{
 		floor: 3, path: "internal/server",
-		uses: "agent gateway internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy council conversation store internal/operation/history internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
+		uses: "agent gateway internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy council conversation store internal/operation/history internal/operation/statusfeed internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
 	},
 	{floor: 3, path: "internal/operation/cgroup"},
 	{floor: 3, path: "internal/operation/watchdog"},
@@ -144,12 +147,12 @@ var house = []row{
 	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/outlook", uses: "internal/plural internal/operation/config policy"},
-	{floor: 3, path: "internal/cli/configflags", uses: "fault/classify gateway internal/cli/command internal/operation/access internal/operation/config policy", parts: "github.com/spf13/cobra"},
+	{floor: 3, path: "internal/cli/configflags", uses: "fault/classify gateway internal/cli/command internal/operation/access internal/operation/config internal/operation/notify policy", parts: "github.com/spf13/cobra"},
 	{floor: 3, path: "internal/cli/storeflags", uses: "internal/cli/command store store/background store/jetstream", parts: "github.com/spf13/cobra"},
 	{
 		floor: 3, path: "internal/cli/gatewaycmd", // and neither agent, store nor app: a program with the gateway alone is made of it
 		uses: "internal/plural fault fault/classify gateway internal/atomicfile internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/dialect internal/lab internal/redact " +
-			"internal/conform internal/lab/simulator internal/operation/access internal/operation/config internal/operation/history internal/operation/logging internal/operation/telemetry " +
+			"internal/conform internal/lab/simulator internal/operation/access internal/operation/alerts internal/operation/config internal/operation/history internal/operation/logging internal/operation/notify internal/operation/telemetry " +
 			"internal/operation/watchdog internal/server internal/server/audit internal/server/feed internal/server/web internal/sse internal/terminal/display policy retry turn",
 		parts: "github.com/spf13/cobra",
 	},
@@ -250,6 +253,7 @@ var clocks = []clock{
 	{"internal/lab/simulator", "NewTimer", "a provider that dawdles on command"},
 	{"llm/llmtest", "NewTimer", "a scripted model that takes its time"},
 	{"internal/operation/config", "NewTicker", "looks whether the file has changed"},
+	{"internal/operation/alerts", "NewTicker", "looks whether incidents have begun or ended"},
 	{"internal/operation/history", "NewTicker", "writes what was measured into its file"},
 	{"internal/operation/logging", "NewTimer", "writes again what could not be written, and ends the last write"},
 	{"internal/server/conversations", "NewTicker", "checks that a client of a WebSocket is still there"},

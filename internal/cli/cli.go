@@ -79,7 +79,7 @@ func rootCommand(s command.Streams) *cobra.Command {
 	root.SetErr(s.Err)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(agentcmd.Chat(s), agentcmd.Run(s), agentcmd.Council(s))
-	root.AddCommand(gatewaycmd.Serve(s, agentcmd.Conversations(s)), gatewaycmd.Config(s, agentcmd.Environment(s)), gatewaycmd.Explain(s), gatewaycmd.Demo(s), gatewaycmd.Policy(s), gatewaycmd.Token(s), gatewaycmd.Conform(s))
+	root.AddCommand(gatewaycmd.Serve(s, agentcmd.Conversations(s)), gatewaycmd.Config(s, agentcmd.Environment(s)), gatewaycmd.Explain(s), gatewaycmd.Demo(s), gatewaycmd.Policy(s), gatewaycmd.Token(s), gatewaycmd.Notify(s), gatewaycmd.Conform(s))
 	root.AddCommand(labcmd.Lab(s), labcmd.Simulator(s))
 	root.AddCommand(storecmd.Export(s), storecmd.Import(s), storecmd.Archive(s), storecmd.Doctor(s))
 	return root

@@ -13,8 +13,10 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/operation/statusfeed"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/transport"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -117,6 +119,45 @@ func TestUpstream_IsDegradedByAModel(t *testing.T) {
 		passes("claude")
 		check("operational", "It answers: 7 answers in the last hour.", "", 0)
 	})
+}
+
+func TestUpstream_ShowsTheVendorsStatusOfAnIncident(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			name             string
+			failed, answered int
+			says, want       string
+		}{
+			{"an incident", 3, 0, "All Systems Operational", `"vendor":{"says":"All Systems Operational","fine":true,"readAt":"2000-01-01T00:00:00Z","tries":3,"failures":3}`},
+			{"one that is over", 3, 1, "All Systems Operational", ""},
+			{"one whose page says nothing", 3, 0, "", ""},
+		} {
+			at := time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+			_, h := measured(&fake{}, c.failed, c.answered)
+			s := server.New(server.Config{
+				Log: slog.New(slog.DiscardHandler), Gateway: &fake{upstreams: []gateway.Health{{Name: "work"}}}, History: h,
+				Vendor: func(string) statusfeed.Status { return statusfeed.Status{Says: c.says, Fine: true, At: at} },
+			})
+			got := ask(s, request("GET", "/-/upstreams/work", "")).Body.String()
+			if c.want == "" && strings.Contains(got, "vendor") || !strings.Contains(got, c.want) {
+				t.Errorf("%s: got %s, want in it %q", c.name, got, c.want)
+			}
+		}
+	})
+}
+
+func TestUpstream_ShowsTheLongestLearnedLimitOfEachModel(t *testing.T) {
+	kind := func(model string) transport.LearnedKind { return transport.LearnedKind{Host: "h", Model: model} }
+	s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{upstreams: []gateway.Health{{Name: "work", Learned: []transport.FirstByte{
+		{LearnedKind: kind("haiku"), Size: "small", Limit: 20 * time.Second},
+		{LearnedKind: kind("opus"), Size: "small", Limit: 40 * time.Second},
+		{LearnedKind: kind("opus"), Size: "large", Limit: 90 * time.Second},
+		{LearnedKind: kind("new"), Size: "small"},
+	}}}}})
+	want := `"firstByte":[{"model":"opus","limitMs":90000},{"model":"haiku","limitMs":20000}]`
+	if got := ask(s, request("GET", "/-/upstreams/work", "")).Body.String(); !strings.Contains(got, want) {
+		t.Errorf("upstream: got %s, want in it %s", got, want)
+	}
 }
 
 func TestUpstream_ShowsMeasurements(t *testing.T) {

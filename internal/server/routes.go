@@ -26,7 +26,7 @@ func (s *Server) route() {
 	}
 	s.routes = append(s.routes, live.New(live.Config{
 		Gateway: c.Gateway, Conversations: c.Conversations, History: c.History, Feed: c.Feed, Readers: s.readers,
-		Log: c.Log, Version: c.Version, Token: s.needsToken(), Warnings: s.warnings,
+		Log: c.Log, Version: c.Version, Token: s.needsToken(), Warnings: s.warnings, Vendor: c.Vendor,
 	}).Routes()...)
 	if c.Metrics != nil {
 		s.routes = append(s.routes, rest.Route{Path: "/-/metrics", Methods: shows, What: "metrics for Prometheus", Serve: c.Metrics.ServeHTTP})

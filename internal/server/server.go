@@ -22,6 +22,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/operation/statusfeed"
 	"github.com/ridethrough/ridethrough/internal/receive"
 	"github.com/ridethrough/ridethrough/internal/server/audit"
 	"github.com/ridethrough/ridethrough/internal/server/conversations"
@@ -44,13 +45,14 @@ type Gateway interface {
 // Config is what is served, and to whom.
 type Config struct {
 	Gateway  Gateway
-	Feed     *feed.Feed       // of the gateway's events; nil: /-/events stays silent
-	Policies func() []Policy  // what /-/policies shows; nil: nothing
-	Metrics  http.Handler     // answers /-/metrics; nil: there are none
-	History  *history.History // what was measured; nil: nothing is
-	Warnings func() []string  // what /-/warnings shows besides the store's; nil: nothing
-	Frozen   func() string    // names the loops of the program that have frozen, for /-/livez; "" and nil: none
-	Page     fs.FS            // the files of the page at /-/ui/, with an index.html; nil: there is none
+	Feed     *feed.Feed                              // of the gateway's events; nil: /-/events stays silent
+	Policies func() []Policy                         // what /-/policies shows; nil: nothing
+	Metrics  http.Handler                            // answers /-/metrics; nil: there are none
+	History  *history.History                        // what was measured; nil: nothing is
+	Vendor   func(upstream string) statusfeed.Status // what its provider's status page says; nil: no page is read
+	Warnings func() []string                         // what /-/warnings shows besides the store's; nil: nothing
+	Frozen   func() string                           // names the loops of the program that have frozen, for /-/livez; "" and nil: none
+	Page     fs.FS                                   // the files of the page at /-/ui/, with an index.html; nil: there is none
 
 	Conversations *conversation.Runner // nil: there are none
 	Store         store.Lifecycle      // of the conversations, whose health is shown; nil: it is not

@@ -20,6 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/operation/notify"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -152,6 +153,7 @@ type Resolved struct {
 	Token   string
 	Tokens  func() []access.Token // nil: none
 	Level   slog.Level
+	Notices notify.Settings
 }
 
 // Resolve reads the configuration and its keys and files. A gateway that other
@@ -170,6 +172,9 @@ func (f *Flags) Resolve() (t Resolved, err error) {
 		return t, command.WithCode(err, command.ExitConfig)
 	}
 	if t.Tokens, err = t.Config.Tokens(f.Streams.Env, func([]access.Token, error) {}); err != nil {
+		return t, command.WithCode(err, command.ExitConfig)
+	}
+	if t.Notices, err = t.Config.Notices(f.Streams.Env); err != nil {
 		return t, command.WithCode(err, command.ExitConfig)
 	}
 	if host, _, _ := net.SplitHostPort(t.Config.Listen); t.Token == "" && t.Tokens == nil && !command.IsLoopback(host) {

@@ -30,6 +30,7 @@ type reloader struct {
 	level   *slog.LevelVar
 	shown   *atomic.Pointer[config.Config] // the configuration in force
 
+	notices    *notices
 	faults     *config.FaultsFile
 	faultsFile func(*config.Config) (path string, named bool) // of a configuration
 }
@@ -86,6 +87,7 @@ func (g *reloader) use(t configflags.Resolved, err error) {
 	}
 	logWarnings(g.log, &t.Config)
 	g.faults.Follow(g.faultsFile(&t.Config))
+	g.notices.use(t.Notices)
 	g.level.Set(t.Level)
 	changes, late := split(t.Config.Changes(&g.inForce.Config))
 	if all := slices.Concat(changes, late); len(all) > 0 {

@@ -1,5 +1,7 @@
-// Package gatewaycmd has the commands about the gateway: serve, config, policy, explain and demo. It imports
+// Package gatewaycmd has the commands about the gateway: serve, config, policy, explain, notify and demo. It imports
 // neither agents nor stores, so that a program with the gateway alone can be made of it.
+//
+// It has many files because each command has its own.
 package gatewaycmd
 
 import (
@@ -156,6 +158,8 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 	if served.Conversations != nil {
 		c.tell.ShowTurns(served.Conversations, served.History)
 	}
+	told := c.notices(ctx, t.Notices, &served)
+	defer told.stop()
 	base := "http://" + l.Addr().String()
 	if served.TLS != nil {
 		base = "https://" + l.Addr().String()
@@ -166,7 +170,7 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 			log.Info("upstream", "name", u.Name, "url", u.Base.String())
 		}
 	}
-	following := &reloader{inForce: t, addr: l.Addr().String(), gateway: g, log: log, audit: served.Audit, level: c.level, faults: c.faults, faultsFile: c.FaultsFile, shown: &c.shown}
+	following := &reloader{inForce: t, addr: l.Addr().String(), gateway: g, log: log, audit: served.Audit, level: c.level, faults: c.faults, faultsFile: c.FaultsFile, notices: told, shown: &c.shown}
 	defer c.follow(ctx, following)()
 	defer time.AfterFunc(startTime, dropText).Stop()
 	log.Info("page", "url", base+"/-/ui/")

@@ -75,20 +75,11 @@ func (m *mapper) aws(made *gateway.Upstream, u upstream) {
 	if !signs {
 		return
 	}
-	from := sigv4.Credentials{AccessKey: m.secret(at, "access-key", u.aws.accessKey), SecretKey: m.secret(at, "secret-key", u.aws.secretKey)}
+	from := sigv4.Credentials{AccessKey: m.secret(at+".aws.access-key", "access-key", u.aws.accessKey), SecretKey: m.secret(at+".aws.secret-key", "secret-key", u.aws.secretKey)}
 	if u.aws.sessionToken != (secret{}) {
-		from.SessionToken = m.secret(at, "session-token", u.aws.sessionToken)
+		from.SessionToken = m.secret(at+".aws.session-token", "session-token", u.aws.sessionToken)
 	}
 	made.Sign = sigv4.Signer(bedrock, m.regionOf(u), from)
-}
-
-// secret returns what returns one of an upstream's AWS credentials.
-func (m *mapper) secret(at, name string, s secret) func() (string, error) {
-	get, err := s.open(m.config.path(m.env), m.env)
-	if err != nil {
-		m.report(at+".aws."+name, "%s: %v", name, err)
-	}
-	return get
 }
 
 // bedrockURL returns the address of Bedrock's runtime in a region.

@@ -45,6 +45,7 @@ type Config struct {
 	spool      spool
 	receive    receive
 	detached   detached
+	notices    notices
 
 	source source
 	at     map[string]pos    // the position of each value in the file

@@ -63,6 +63,9 @@ func ExampleConfig_Show() {
 	//   time: 5m                       # default
 	//   bytes: 8MiB                    # default
 	//   from: content                  # default
+	// notices:
+	//   after: 1m                      # default
+	//   remind: 1h                     # default
 	// log: info                        # default
 }
 

@@ -46,6 +46,9 @@ func file(start func(*reader, *node) Config) codec[Config] {
 		newField("detached", detaches(), func(c *Config) *detached { return &c.detached }, fieldDoc{
 			"Answers that are read to their end although the client has left, and kept for when it sends the same request again. They cost what they cost, also when it does not.", "", "off",
 		}),
+		newField("notices", notifies(), func(c *Config) *notices { return &c.notices }, fieldDoc{
+			"Who is told about outages and limits, by webhook, ntfy, Slack or on the desktop.", "", "no one",
+		}),
 		newField("nats-replicas", replicas(), func(c *Config) *int { return &c.Replicas }, fieldDoc{
 			"How many NATS servers have a copy of the conversations, with `--nats`. `--nats-replicas` overrides it.", "", "one on each server, up to 3",
 		}),

@@ -100,6 +100,15 @@ func (m *mapper) file(path, name string) string {
 	return string(text)
 }
 
+// secret returns what returns the current value of a secret.
+func (m *mapper) secret(path, what string, from secret) func() (string, error) {
+	get, err := from.open(m.config.path(m.env), m.env)
+	if err != nil {
+		m.report(path, "%s: %v", what, err)
+	}
+	return get
+}
+
 func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	made := gateway.Upstream{
 		Name: name, API: u.api, NoKey: u.key.none, Body: u.body, Socket: gateway.SocketMode(u.socket),
@@ -110,11 +119,7 @@ func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 		made.Base, _ = parseBase(u.url) // it was checked when it was read
 	}
 	if u.key.env != "" || u.key.file != "" {
-		get, err := u.key.open(m.config.path(m.env), m.env)
-		if err != nil {
-			m.report("upstreams."+name+".key", "key of %s: %v", name, err)
-		}
-		made.Key = get
+		made.Key = m.secret("upstreams."+name+".key", "key of "+name, u.key)
 	}
 	m.aws(&made, u)
 	for _, t := range u.routes {

@@ -25,6 +25,8 @@ type upstream struct {
 	ca       string
 	proxy    string
 	http2    string
+
+	statusPage string
 }
 
 // limits bound each try; zero: the gateway's.
@@ -63,6 +65,7 @@ func upstreams() codec[upstream] {
 		newField("proxy", proxyURL(), func(u *upstream) *string { return &u.proxy }, fieldDoc{"The proxy to this upstream. none connects directly.", "", "the proxy that HTTPS_PROXY or HTTP_PROXY names, unless NO_PROXY excludes the host"}),
 		newField("http2", oneOf("a way to speak HTTP/2", priorKnowledge), func(u *upstream) *string { return &u.http2 }, fieldDoc{"prior-knowledge speaks HTTP/2 to an http:// address without asking first (h2c), for a server that speaks nothing else.", "", "HTTP/1.1 to http://; negotiated with https://"}),
 		newField("responses-websocket", oneOf("what happens to a WebSocket", socketModes()...), func(u *upstream) *string { return &u.socket }, fieldDoc{"What happens to a client that opens a WebSocket for the Responses API, as Codex does: `ride` keeps its requests waiting and retries them like POSTs, `426` makes it send POSTs, `tunnel` hands the socket to the upstream and retries nothing.", string(gateway.SocketRide), ""}),
+		newField("status-page", statusPage(), func(u *upstream) *string { return &u.statusPage }, fieldDoc{"The provider's status page, which is read while the upstream fails, every two minutes, and shown beside what was measured: `anthropic`, `openai`, `google-cloud`, or the URL of a `summary.json` of another. No credential is sent.", "", "it is not read"}),
 	)
 }
 

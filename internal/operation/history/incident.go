@@ -12,12 +12,14 @@ import (
 
 // What makes an incident: see docs/adr/0025-what-an-incident-is.md.
 const (
-	minFailures = 3               // consecutive failed tries of a model
-	mergeGap    = 5 * time.Minute // incidents with a shorter gap are one
-	callerBound = 4096            // distinct callers of one incident
-	clientBound = 32              // client programs of one incident
-	messageSize = 300             // bytes of the provider's message
+	minFailures = 3    // consecutive failed tries of a model
+	callerBound = 4096 // distinct callers of one incident
+	clientBound = 32   // client programs of one incident
+	messageSize = 300  // bytes of the provider's message
 )
+
+// MergeGap is the time between two incidents of an upstream below which they are one.
+const MergeGap = 5 * time.Minute
 
 // Incident is a time in which an upstream, or a model of it, failed several tries in a row.
 type Incident struct {
@@ -161,7 +163,7 @@ func (u *upstream) trim() {
 // join adds a run and the calls that wait for its model to the upstream's incident.
 func (h *History) join(u *upstream, m try, r *run) {
 	in := u.latest
-	if in == nil || !in.Open() && r.Since.Sub(in.Ended) > mergeGap {
+	if in == nil || !in.Open() && r.Since.Sub(in.Ended) > MergeGap {
 		in = &incident{
 			Upstream: m.upstream, Began: r.Since, Models: map[string]bool{}, Clients: map[string]int{}, Kinds: map[string]int{},
 			Message: r.Message, seen: map[string]bool{},

@@ -10,6 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/operation/statusfeed"
 	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
@@ -26,9 +27,10 @@ type Gateway interface {
 // Config is what is shown, and to whom.
 type Config struct {
 	Gateway       Gateway
-	Conversations *conversation.Runner // nil: there are none
-	History       *history.History     // nil: nothing is measured
-	Warnings      func() []string      // what needs attention, in sentences; nil: nothing does
+	Conversations *conversation.Runner                    // nil: there are none
+	History       *history.History                        // nil: nothing is measured
+	Vendor        func(upstream string) statusfeed.Status // what its provider's status page says; nil: no page is read
+	Warnings      func() []string                         // what needs attention, in sentences; nil: nothing does
 	Feed          *feed.Feed
 	Readers       *stream.Readers
 	Log           *slog.Logger

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/transport"
 )
 
 // upstream is an upstream, as JSON.
@@ -28,14 +30,32 @@ type upstream struct {
 	Outages     []outage  `json:"outages"`
 	Waiting     int       `json:"waiting"`              // requests or turns that wait for it
 	LastSuccess time.Time `json:"lastSuccess,omitzero"` // left out: none known
+	Vendor      vendor    `json:"vendor,omitzero"`      // left out: nothing fails, or no status page is read
 	Actions     []string  `json:"actions"`              // that it takes
 
-	Slow               bool    `json:"slow,omitzero"`
-	Samples            int     `json:"samples"`                     // answers in the last hour
-	FirstTokenMs       int64   `json:"firstTokenMs,omitzero"`       // the median of the last half hour
-	FirstTokenBeforeMs int64   `json:"firstTokenBeforeMs,omitzero"` // the median of the day before
-	Strip              []cell  `json:"strip,omitzero"`              // the last day
-	Saved              *saving `json:"saved,omitzero"`
+	FirstByte          []firstByte `json:"firstByte,omitzero"` // limits that are learned, the longest first; left out: none is known
+	Slow               bool        `json:"slow,omitzero"`
+	Samples            int         `json:"samples"`                     // answers in the last hour
+	FirstTokenMs       int64       `json:"firstTokenMs,omitzero"`       // the median of the last half hour
+	FirstTokenBeforeMs int64       `json:"firstTokenBeforeMs,omitzero"` // the median of the day before
+	Strip              []cell      `json:"strip,omitzero"`              // the last day
+	Saved              *saving     `json:"saved,omitzero"`
+}
+
+// vendor is what the provider's status page says while the upstream fails, beside what was measured here, as JSON.
+type vendor struct {
+	Says     string    `json:"says"`
+	Fine     bool      `json:"fine"` // it knows of no problem
+	ReadAt   time.Time `json:"readAt"`
+	Tries    int       `json:"tries"`    // requests that were sent in the incident
+	Failures int       `json:"failures"` // of these
+}
+
+// firstByte is the learned limit on the first byte of a model's answers, as JSON. Larger requests have longer ones:
+// this is the longest.
+type firstByte struct {
+	Model   string `json:"model"`
+	LimitMs int64  `json:"limitMs"`
 }
 
 // outage is an outage in progress, or one that is over while its waits end, as JSON.
@@ -62,9 +82,10 @@ func (v upstream) key() string { return v.Name }
 // request changes it.
 func (v upstream) same(o upstream) bool {
 	return v.Name == o.Name && v.Source == o.Source && v.API == o.API && v.Base == o.Base && v.State == o.State && v.Reason == o.Reason &&
-		v.Until.Equal(o.Until) && v.Paused.Equal(o.Paused) && v.Waiting == o.Waiting && v.Samples == o.Samples &&
+		v.Until.Equal(o.Until) && v.Paused.Equal(o.Paused) && v.Waiting == o.Waiting && v.Vendor == o.Vendor && v.Samples == o.Samples &&
 		v.FirstTokenMs == o.FirstTokenMs && slices.Equal(v.Failing, o.Failing) && v.FirstTokenBeforeMs == o.FirstTokenBeforeMs &&
-		slices.EqualFunc(v.Outages, o.Outages, outage.same) && slices.Equal(v.Strip, o.Strip)
+		slices.EqualFunc(v.Outages, o.Outages, outage.same) && slices.Equal(v.Strip, o.Strip) &&
+		slices.Equal(v.FirstByte, o.FirstByte)
 }
 
 // same reports whether nothing has changed but the time.
@@ -82,10 +103,12 @@ var (
 // loadUpstreams returns the upstreams of the gateway and of the conversations.
 func (l *Live) loadUpstreams() []upstream {
 	now, waits := time.Now(), l.waitsByUpstream()
+	vendors := l.vendors(now)
 	all := []upstream{}
 	add := func(v upstream, g breaker.State) {
 		v.Paused, v.LastSuccess, v.Waiting = api.Time(g.Paused), api.Time(g.LastSuccess), max(v.Waiting, g.Waiting)
 		h := l.History.Health(v.Name, g, now)
+		v.Vendor = vendors[v.Name]
 		v.Failing, v.Outages = h.Failing, make([]outage, len(h.Outages))
 		for i := range h.Outages {
 			v.Outages[i] = viewOutage(&h.Outages[i], now)
@@ -94,12 +117,29 @@ func (l *Live) loadUpstreams() []upstream {
 		all = append(all, v)
 	}
 	for _, h := range l.Gateway.Upstreams() {
-		add(upstream{Name: h.Name, Source: "gateway", API: h.API, Base: h.Base, Actions: callActions}, h.Breaker)
+		add(upstream{Name: h.Name, Source: "gateway", API: h.API, Base: h.Base, Actions: callActions, FirstByte: viewLearned(h.Learned)}, h.Breaker)
 	}
 	for _, u := range l.providers() {
 		add(upstream{
 			Name: history.ConversationUpstream(u.Breaker.Name), Source: "conversations", Provider: u.Breaker.Name, Waiting: u.Waiting, Actions: turnActions,
 		}, u.Breaker)
+	}
+	return all
+}
+
+// vendors returns what status pages say about the upstreams that fail.
+func (l *Live) vendors(now time.Time) map[string]vendor {
+	if l.Vendor == nil || l.History == nil {
+		return nil
+	}
+	all := map[string]vendor{}
+	for _, in := range l.History.Incidents(now) {
+		if !in.Ended.IsZero() {
+			continue
+		}
+		if page := l.Vendor(in.Upstream); page.Says != "" {
+			all[in.Upstream] = vendor{page.Says, page.Fine, api.Time(page.At), in.Tries, in.Failures}
+		}
 	}
 	return all
 }
@@ -120,6 +160,26 @@ func (l *Live) providers() []conversation.Upstream {
 			all = append(all, conversation.Upstream{Breaker: breaker.State{Name: provider}})
 		}
 	}
+	return all
+}
+
+// viewLearned returns the longest limit of each model.
+func viewLearned(learned []transport.FirstByte) []firstByte {
+	var all []firstByte
+	for _, l := range learned {
+		v := firstByte{l.Model, l.Limit.Milliseconds()}
+		i := slices.IndexFunc(all, func(o firstByte) bool { return o.Model == v.Model })
+		switch {
+		case l.Limit == 0: // it is not known yet
+		case i < 0:
+			all = append(all, v)
+		case all[i].LimitMs < v.LimitMs:
+			all[i] = v
+		}
+	}
+	slices.SortFunc(all, func(a, b firstByte) int {
+		return cmp.Or(cmp.Compare(b.LimitMs, a.LimitMs), cmp.Compare(a.Model, b.Model))
+	})
 	return all
 }
 

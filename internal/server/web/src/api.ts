@@ -85,6 +85,15 @@ export interface Cell {
 
 export type Health = 'operational' | 'slow' | 'degraded' | 'waiting' | 'down' | 'recovering' | 'paused' | 'no-data'
 
+// Vendor is what the provider's status page says while the upstream fails, beside what was measured here.
+export interface Vendor {
+  says: string
+  fine: boolean
+  readAt: string
+  tries: number
+  failures: number
+}
+
 export interface Upstream {
   name: string
   api?: string
@@ -104,6 +113,8 @@ export interface Upstream {
   samples?: number
   firstTokenMs?: number
   firstTokenBeforeMs?: number
+  firstByte?: { model: string; limitMs: number }[] // learned limits, the longest first
+  vendor?: Vendor
   strip?: Cell[]
   saved?: { calls: number; outages: number; waitedMs: number; retries: number; sinceMs: number }
 }

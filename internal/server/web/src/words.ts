@@ -1,6 +1,6 @@
 // The sentences about waits and their ends, the same as in the terminal: test/words.json has them from
 // package display.
-import type { Wait } from './api'
+import type { Vendor, Wait } from './api'
 import { clock, seconds, until, whole } from './time'
 
 // causes are the kinds of faults in plain words; a test compares them with package fault.
@@ -42,6 +42,10 @@ export function causeOf(f: Fault): string {
   if (f.kind === 'unavailable' && !isFromServer(f)) return 'network'
   return causes[f.kind ?? ''] ?? f.kind ?? 'unknown failure'
 }
+
+// vendorSays sets what a status page says beside what was measured here.
+export const vendorSays = (v: Vendor): string =>
+  `Their status page says “${v.says}” (read at ${clock(v.readAt)}); here ${Math.round((100 * v.failures) / Math.max(1, v.tries))} % of ${plural(v.tries, 'request')} failed.`
 
 // Attempts is how often something was retried, and how often it may be.
 export type Attempts = Pick<Wait, 'retries' | 'maxRetries' | 'deadline'>

@@ -9,7 +9,7 @@ import { callerOf, ends, loaded, turns, unlisted, upstreams, waiting, waits } fr
 import type { Received } from '../table'
 import { Countdown, observe } from '../ticker'
 import { clock, dated, roughly, until } from '../time'
-import { attempt, capital, causeOf, plural } from '../words'
+import { attempt, capital, causeOf, plural, vendorSays } from '../words'
 import { Act, Mark, nameOf, wordOf } from './parts'
 
 type AnyWait = Received<CallWait | TurnWait>
@@ -126,6 +126,7 @@ function Head({ of: g, n }: { of: Group; n: number }) {
       <h2><Mark state={u && u.state !== 'operational' && u.state !== 'no-data' ? u.state : 'waiting'} />{nameOf(g.name)}</h2>
       <p class="sentence"><Sentence of={w} n={n} upstream={u} /></p>
       {w.message && <p class="words">{w.message}</p>}
+      {u?.vendor ? <p class="vendor">{vendorSays(u.vendor)}</p> : null}
       <p class="acts">{u ? <UpstreamActs of={u} n={n} /> : null}</p>
     </header>
   )

@@ -4,7 +4,7 @@ import { loaded, upstreams } from '../store'
 import type { Received } from '../table'
 import { Countdown } from '../ticker'
 import { clock, dated, moment, roughly } from '../time'
-import { capital, causeOf, count, plural } from '../words'
+import { capital, causeOf, count, plural, vendorSays } from '../words'
 import { actOn, accepts } from './now'
 import { Act, Empty, Facts, Mark, nameOf, wordOf } from './parts'
 
@@ -38,6 +38,7 @@ function Card({ name }: { name: string }) {
       </header>
       <p class="words"><Reason of={u} /></p>
       {u.state === 'no-data' && !(u.strip ?? []).some((c) => c.ok || c.failed) ? null : <Strip cells={u.strip ?? []} name={nameOf(u.name)} />}
+      {u.vendor ? <p class="vendor">{vendorSays(u.vendor)}</p> : null}
       <Facts of={facts(u)} />
       {u.saved && u.saved.calls > 0 ? <p class="saved">Held {plural(u.saved.calls, 'call')} through {plural(u.saved.outages, 'outage')} this week.</p> : null}
       <p class="acts">
@@ -76,6 +77,7 @@ function facts(u: Upstream): [string, string | undefined | preact.ComponentChild
     ['Waiting', u.waiting > 0 ? <a href="#/now">{plural(u.waiting, 'call')}</a> : 'none'],
     ['Last success', u.lastSuccess ? dated(u.lastSuccess) : 'none yet'],
     ['First token', u.firstTokenMs === undefined ? undefined : roughly(u.firstTokenMs) + (u.firstTokenBeforeMs ? `, usually ${roughly(u.firstTokenBeforeMs)}` : '')],
+    ['First byte within, learned', firstBytes(u)],
     ['Answers, last hour', u.samples ? count(u.samples) : undefined],
     ['Retries that helped, this week', u.saved?.retries ? count(u.saved.retries) : undefined],
     ['Failed probes', o ? String(o.probes) : undefined],
@@ -83,6 +85,13 @@ function facts(u: Upstream): [string, string | undefined | preact.ComponentChild
     ['Used by', u.source === 'conversations' ? 'conversations on this server' : 'programs'],
     ['Address', u.base && <span class="address">{u.base}</span>],
   ]
+}
+
+// firstBytes names the learned limits on the first byte. Without one it is that of the configuration.
+function firstBytes(u: Upstream): string | undefined {
+  const all = u.firstByte ?? []
+  const named = all.slice(0, 4).map((f) => `${f.model || 'no model'} ${roughly(f.limitMs)}`).join(', ')
+  return all.length > 4 ? `${named}, ${plural(all.length - 4, 'more', 'more')}` : named || undefined
 }
 
 // failing names what fails.

@@ -1,0 +1,208 @@
+package notify
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+)
+
+// Kind is a way to deliver a notice.
+type Kind string
+
+// The kinds of targets.
+const (
+	Webhook Kind = "webhook" // a POST of JSON
+	Ntfy    Kind = "ntfy"    // a POST to a topic of ntfy.sh or a server of one's own
+	Slack   Kind = "slack"   // an incoming webhook of Slack, Mattermost, Rocket.Chat or Discord (/slack)
+	Desktop Kind = "desktop" // notify-send, or osascript on macOS
+)
+
+// Kinds returns all kinds.
+func Kinds() []Kind { return []Kind{Webhook, Ntfy, Slack, Desktop} }
+
+// Target is where notices go.
+type Target struct {
+	Name     string
+	Kind     Kind
+	URL      func() (string, error) // nil: a desktop has none. It may be a secret, and is not logged
+	Token    func() (string, error) // is sent as a bearer token; nil: none
+	Events   []Event                // nil: all
+	Template *template.Template     // of the text, or of a webhook's whole body; nil: the usual ones
+}
+
+// Settings are the targets, and when they are told something.
+type Settings struct {
+	Targets []Target
+	After   time.Duration     // how long an outage lasts before it is told
+	Remind  time.Duration     // how often it is told while it goes on; 0: never
+	Feeds   map[string]string // the addresses of providers' status pages, by upstream
+}
+
+// wants reports whether a notice goes to the target.
+func (t *Target) wants(n Notice) bool {
+	return n.Event == Test || len(t.Events) == 0 || slices.Contains(t.Events, n.Event)
+}
+
+// Parse parses a template and tries it with a notice of each event, also one without models. Besides the fields and
+// methods of [Notice] it has the function json, which writes a value as JSON.
+func Parse(text string) (*template.Template, error) {
+	t, err := template.New("template").Option("missingkey=error").Funcs(template.FuncMap{"json": toJSON}).Parse(text)
+	if err != nil {
+		return nil, plain(err)
+	}
+	for _, n := range Sample("host", time.Now()) {
+		if _, err := render(t, n); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// toJSON returns a value as JSON.
+func toJSON(v any) (string, error) {
+	text, err := json.Marshal(v)
+	return string(text), err
+}
+
+// render returns the text of a template.
+func render(t *template.Template, n Notice) (string, error) {
+	var b bytes.Buffer
+	if err := t.Execute(&b, n); err != nil {
+		return "", plain(err)
+	}
+	return b.String(), nil
+}
+
+// plain returns an error of a template without the words of its package.
+func plain(err error) error {
+	return errors.New(strings.TrimPrefix(err.Error(), "template: "))
+}
+
+// text returns what a target is told in words.
+func (t *Target) text(n Notice) (string, error) {
+	if t.Template == nil {
+		return n.Text(), nil
+	}
+	return render(t.Template, n)
+}
+
+// CheckURL returns an error if a target cannot have the URL. The error does not contain it.
+func CheckURL(s string) error {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("is no URL such as https://ntfy.sh/topic")
+	case u.User != nil:
+		return errors.New("has a user name or a password; use token")
+	}
+	return nil
+}
+
+// noticeJSON is a notice as the body of a webhook. Durations are in milliseconds.
+type noticeJSON struct {
+	Event     Event     `json:"event"`
+	ID        string    `json:"id"`
+	Title     string    `json:"title"`
+	Text      string    `json:"text"`
+	Upstream  string    `json:"upstream,omitzero"`
+	Models    []string  `json:"models,omitzero"`
+	Partial   bool      `json:"partial,omitzero"`
+	Cause     string    `json:"cause,omitzero"`
+	At        time.Time `json:"at"`
+	Began     time.Time `json:"began,omitzero"`
+	Ended     time.Time `json:"ended,omitzero"`
+	Resets    time.Time `json:"resets,omitzero"`
+	LastedMs  int64     `json:"lastedMs,omitzero"`
+	Recovered bool      `json:"recovered,omitzero"`
+	Tries     int       `json:"tries,omitzero"`
+	Failures  int       `json:"failures,omitzero"`
+	Calls     int       `json:"calls,omitzero"`
+	Held      int       `json:"held,omitzero"`
+	Lost      int       `json:"lost,omitzero"`
+	Waiting   int       `json:"waiting,omitzero"`
+	Vendor    string    `json:"vendor,omitzero"`
+	Host      string    `json:"host,omitzero"`
+}
+
+// body returns the notice as JSON.
+func (n Notice) body() ([]byte, error) {
+	return json.Marshal(noticeJSON{
+		Event: n.Event, ID: n.ID, Title: n.Title(), Text: n.Text(), Upstream: n.Upstream, Models: n.Models, Partial: n.Partial, Cause: n.Cause,
+		At: utc(n.At), Began: utc(n.Began), Ended: utc(n.Ended), Resets: utc(n.Resets), LastedMs: n.Lasted.Milliseconds(), Recovered: n.Recovered,
+		Tries: n.Tries, Failures: n.Failures, Calls: n.Calls, Held: n.Held, Lost: n.Lost, Waiting: n.Waiting(), Vendor: n.Vendor, Host: n.Host,
+	})
+}
+
+// utc returns a time as it is written in JSON: to the millisecond.
+func utc(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC().Truncate(time.Millisecond)
+}
+
+// message is what is posted.
+type message struct {
+	body   []byte
+	header map[string]string
+}
+
+// message returns what is posted to the target.
+func (t *Target) message(n Notice) (m message, err error) {
+	if t.Kind == Webhook && t.Template == nil {
+		m.body, err = n.body()
+		m.header = map[string]string{"Content-Type": "application/json"}
+		return m, err
+	}
+	text, err := t.text(n)
+	switch {
+	case err != nil:
+		return m, err
+	case t.Kind == Webhook:
+		m.header = map[string]string{"Content-Type": contentType(text)}
+		m.body = []byte(text)
+	case t.Kind == Slack:
+		m.header = map[string]string{"Content-Type": "application/json"}
+		m.body, err = json.Marshal(map[string]string{"text": "*" + slackText(n.Title()) + "*\n" + slackText(text)})
+	default:
+		m.header = map[string]string{"Content-Type": "text/plain; charset=utf-8", "Title": n.Title(), "Tags": tag(n.Event)}
+		m.body = []byte(text)
+	}
+	return m, err
+}
+
+// contentType returns the type of a body that a template has made.
+func contentType(body string) string {
+	if json.Valid([]byte(body)) {
+		return "application/json"
+	}
+	return "text/plain; charset=utf-8"
+}
+
+// slackText escapes what Slack reads as markup.
+func slackText(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+}
+
+// tag returns ntfy's name of an emoji.
+func tag(e Event) string {
+	switch e {
+	case Ended, Reset:
+		return "white_check_mark"
+	case Limit:
+		return "hourglass"
+	case Test:
+		return "test_tube"
+	}
+	return "warning"
+}
+
+// describe names a target in a log.
+func (t *Target) describe() string { return fmt.Sprintf("%s (%s)", cmp.Or(t.Name, "unnamed"), t.Kind) }
