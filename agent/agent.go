@@ -68,8 +68,11 @@ type Agent struct {
 	// stored too. nil: nothing is stored.
 	Persist func(ctx context.Context, events ...turn.Event) error
 
-	// Approve is called before a tool that writes is run, for one call after the other. An error forbids it,
-	// and the model reads its text. nil: no tool that writes is run.
+	// Rules say which tools run, and which the user is asked about. The zero Rules ask about those that write.
+	Rules tool.Rules
+
+	// Approve is called for a call that the user is asked about, for one after the other. An error forbids it,
+	// and the model reads its text. nil: no such tool is run.
 	Approve func(ctx context.Context, call llm.ToolCall) error
 
 	// Steering returns the user's messages that have arrived to steer the turn. It is called before each try,

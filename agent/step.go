@@ -14,6 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/tool"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -70,7 +71,9 @@ func (r *run) request() llm.Request {
 	question, _ := r.state.Next().(turn.Ask) // messages that steer do not change the need
 	q := llm.Request{System: r.System, Messages: question.Messages, MaxTokens: r.MaxTokens, Effort: r.Effort, NoStream: r.NoStream}
 	for _, t := range r.Tools {
-		q.Tools = append(q.Tools, t.Tool)
+		if r.Rules.Of(t) != tool.Deny {
+			q.Tools = append(q.Tools, t.Tool)
+		}
 	}
 	return q
 }

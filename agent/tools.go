@@ -69,13 +69,15 @@ func (r *run) findTool(c turn.Call) (tool.Tool, error) {
 		return tool.Tool{}, fmt.Errorf("there is no tool named %q", c.Name)
 	}
 	t := r.Tools[i]
-	switch {
+	switch permission := r.Rules.Of(t); {
+	case permission == tool.Deny:
+		return t, errors.New("not allowed: the configuration denies this tool")
 	case c.Begun && !t.Repeatable():
 		return t, errors.New("this was interrupted; whether it has taken effect is not known, so look before you try again")
-	case !t.Writes:
+	case permission == tool.Allow:
 		return t, nil
 	case r.Approve == nil:
-		return t, errors.New("this tool may change something, and no user can allow it")
+		return t, errors.New("not allowed: this tool needs a user's approval, and there is none to ask")
 	}
 	if err := r.Approve(r.ctx, c.ToolCall); err != nil {
 		return t, fmt.Errorf("not allowed: %w", err)

@@ -74,7 +74,7 @@ func TestAgent_ToolThatWritesNeedsApproval(t *testing.T) {
 		approve func(context.Context, llm.ToolCall) error
 		want    string
 	}{
-		{"no Approve", nil, "result 1 failed: this tool may change something, and no user can allow it"},
+		{"no Approve", nil, "result 1 failed: not allowed: this tool needs a user's approval, and there is none to ask"},
 		{"refused", func(context.Context, llm.ToolCall) error { return errors.New("not that disk") }, "result 1 failed: not allowed: not that disk"},
 		{"approved", func(_ context.Context, c llm.ToolCall) error {
 			if string(c.Arguments) != `{"to":"disk"}` {

@@ -33,7 +33,7 @@ const (
 // Council is several models that are asked the same question. It is plain data and
 // may run many times concurrently, if its functions may be called concurrently.
 //
-// Of a member's Agent only these fields count: Model, System, Tools, Approve, MaxTokens, Effort, NoStream,
+// Of a member's Agent only these fields count: Model, System, Tools, Rules, Approve, MaxTokens, Effort, NoStream,
 // MaxSteps and OnActivity. Of the aggregator's, Retry, Fallback, Patience and
 // Terms as well.
 type Council struct {
@@ -146,7 +146,7 @@ func (c Council) Check() error {
 // agentOf returns an agent with only the fields that count for a member.
 func agentOf(w agent.Agent) agent.Agent {
 	return agent.Agent{
-		Model: w.Model, System: w.System, Tools: w.Tools, Approve: w.Approve, MaxTokens: w.MaxTokens, Effort: w.Effort,
+		Model: w.Model, System: w.System, Tools: w.Tools, Rules: w.Rules, Approve: w.Approve, MaxTokens: w.MaxTokens, Effort: w.Effort,
 		NoStream: w.NoStream, MaxSteps: w.MaxSteps, OnActivity: w.OnActivity,
 	}
 }

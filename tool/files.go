@@ -34,6 +34,20 @@ func Files(root string) (*Folder, error) {
 	return &Folder{opened}, nil
 }
 
+// FilesBelow opens a directory below a folder for a model to read. Nothing outside the directory can be reached,
+// and the directory is not outside the folder.
+func FilesBelow(root, dir string) (*Folder, error) {
+	whole, err := Files(root)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := whole.root.OpenRoot(filepath.FromSlash(dir))
+	if err != nil {
+		return nil, errors.Join(plain(dir, err), whole.Close())
+	}
+	return &Folder{opened}, whole.Close()
+}
+
 // Tools returns the tools list_files, read_file and search_files. They change nothing and read the current
 // files. Names with characters that cannot be seen are in quotes, as in JSON.
 func (f *Folder) Tools() []Tool {

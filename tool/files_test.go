@@ -2,6 +2,8 @@ package tool_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/tool"
 )
 
@@ -236,4 +239,38 @@ func FuzzPath(f *testing.F) {
 			t.Errorf("search %q: %q", path, got)
 		}
 	})
+}
+
+func TestFilesBelow_DirectoryIsInsideTheFolder(t *testing.T) {
+	root, outside := t.TempDir(), t.TempDir()
+	for path, text := range map[string]string{filepath.Join(root, "in", "a.txt"): "inside", filepath.Join(outside, "b.txt"): "outside", filepath.Join(root, "c.txt"): "above"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatalf("write file: %v", err)
+		}
+	}
+	if err := os.Symlink(outside, filepath.Join(root, "link")); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
+	for _, dir := range []string{"link", "..", "in/../..", outside, "absent", "c.txt"} {
+		if f, err := tool.FilesBelow(root, dir); err == nil {
+			f.Close()
+			t.Errorf("FilesBelow(%s): got a folder, want an error", dir)
+		}
+	}
+	f, err := tool.FilesBelow(root, "in")
+	if err != nil {
+		t.Fatalf("FilesBelow: %v", err)
+	}
+	defer f.Close()
+	for _, x := range f.Tools() {
+		if x.Name != "read_file" {
+			continue
+		}
+		for path, want := range map[string]bool{"a.txt": true, filepath.Join(root, "in", "a.txt"): true, "../c.txt": false, filepath.Join(root, "c.txt"): false} {
+			r := x.Run(t.Context(), llm.ToolCall{ID: "1", Name: x.Name, Arguments: json.RawMessage(fmt.Sprintf(`{"path":%q}`, path))})
+			if got := !r.Failed && strings.Contains(r.Output, "inside"); got != want {
+				t.Errorf("read_file of %s: got %q, want it read: %t", path, r.Output, want)
+			}
+		}
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
@@ -22,7 +23,7 @@ import (
 // Agents makes the agents of conversations.
 type Agents struct {
 	Models  *Models
-	Tools   []tool.Tool                                        // that models may call; nil: none
+	Toolbox *Toolbox                                           // opens the tools that models may call; nil: none
 	Approve func(ctx context.Context, call llm.ToolCall) error // is called before a tool that writes; nil: such tools are denied
 	Watch   func(conversation.Event)                           // gets the events of provider calls; nil: none
 	Bound   func(policy.Policy) policy.Policy                  // bounds the policy of each model; nil: unchanged
@@ -35,19 +36,47 @@ func (w Agents) Validate(s conversation.Settings) (conversation.Settings, error)
 	if s.Model == "" {
 		return s, errors.New("no model; want PROVIDER/MODEL")
 	}
-	_, err := w.Agent(context.Background(), s)
+	_, err := w.modelAgent(s)
+	switch {
+	case err != nil:
+	case w.Toolbox != nil:
+		err = w.Toolbox.Check(s.Agent, s.Dir)
+	case s.Agent != "" || s.Dir != "":
+		err = errors.New("there are no agents with tools here")
+	}
 	return s, err
 }
 
-// Agent returns the agent for a conversation's turns.
-func (w Agents) Agent(_ context.Context, s conversation.Settings) (agent.Agent, error) {
+// Agent returns the agent for a conversation's turns. Its tools last until ctx ends. A turn does without those
+// that cannot be opened.
+func (w Agents) Agent(ctx context.Context, s conversation.Settings) (agent.Agent, error) {
+	world, err := w.modelAgent(s)
+	if err != nil || w.Toolbox == nil {
+		return world, err
+	}
+	a, err := w.Toolbox.Agent(s.Agent)
+	if err != nil {
+		return agent.Agent{}, err
+	}
+	world.Rules = RulesOf(a)
+	if world.Tools, err = w.Toolbox.Open(ctx, a, s.Dir); err != nil {
+		w.Toolbox.Log.Warn("a turn goes on without tools", "agent", s.Agent, "error", err)
+	}
+	return world, nil
+}
+
+// RulesOf returns the rules of an agent's tools.
+func RulesOf(a config.Agent) tool.Rules { return tool.Rules{Allow: a.Allow, Ask: a.Ask, Deny: a.Deny} }
+
+// modelAgent returns the agent for a conversation's turns, without tools.
+func (w Agents) modelAgent(s conversation.Settings) (agent.Agent, error) {
 	way, err := w.Models.way(s)
 	if err != nil {
 		return agent.Agent{}, err
 	}
 	world := agent.Agent{
 		Model: way.models[0], Fallback: way.models[1:], System: s.System,
-		Effort: llm.Effort(s.Effort), Tools: w.Tools, Approve: w.Approve,
+		Effort: llm.Effort(s.Effort), Approve: w.Approve,
 		Terms: func(name llm.Name) agent.Terms {
 			terms := way.at(name)
 			if w.Bound != nil {
@@ -98,6 +127,9 @@ func (w Agents) Start(ctx context.Context, store *background.Store, log *slog.Lo
 			log.Error("close the store of conversations", "error", err)
 		}
 		awaitAtMost(closeTime, &working)
+		if w.Toolbox != nil {
+			w.Toolbox.Close()
+		}
 	}
 	return host, end
 }

@@ -107,7 +107,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/doctor", uses: "internal/plural store fault conversation internal/operation/archive"},
 	{
 		floor: 3, path: "internal/app",
-		uses: "fault/classify agent council gateway internal/operation/config store store/background store/jetstream transport breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool",
+		uses: "fault/classify agent council gateway internal/operation/config store store/background store/jetstream transport breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool tool/mcp",
 	},
 	{floor: 3, path: "internal/terminal/display", uses: "internal/plural internal/terminal/printable council fault llm policy turn"},
 	{
@@ -167,7 +167,7 @@ var house = []row{
 		uses: "fault/classify agent conversation council fault internal/app internal/cli/command internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
 			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history internal/operation/telemetry internal/operation/turns " +
 			"internal/operation/logging internal/server internal/server/api internal/server/audit internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/printable internal/terminal/tui " +
-			"llm policy store store/background tool tool/mcp turn wire",
+			"llm policy store store/background turn wire",
 		parts: "github.com/spf13/cobra",
 	},
 	{

@@ -30,7 +30,7 @@ func (s Server) httpTransport() (sdk.Transport, error) {
 // redirect may lead anywhere.
 type headerTransport struct {
 	home   *url.URL
-	header http.Header
+	header func() (http.Header, error)
 	base   http.RoundTripper // nil: http.DefaultTransport
 }
 
@@ -40,11 +40,15 @@ func (h headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	if len(h.header) == 0 || r.URL.Scheme != h.home.Scheme || r.URL.Host != h.home.Host {
+	if h.header == nil || r.URL.Scheme != h.home.Scheme || r.URL.Host != h.home.Host {
 		return base.RoundTrip(r)
 	}
+	headers, err := h.header()
+	if err != nil {
+		return nil, err
+	}
 	r = r.Clone(r.Context())
-	for name, values := range h.header {
+	for name, values := range headers {
 		r.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	return base.RoundTrip(r)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ridethrough/ridethrough/tool"
@@ -24,15 +25,16 @@ type Server struct {
 	// own names.
 	Name string
 
-	Command string    // the program; "": use URL
-	Args    []string  // of the program
-	Env     []string  // KEY=value, beside HOME, PATH and the like; no other variable of this process is passed
-	Dir     string    // working directory; "": this process's
-	Stderr  io.Writer // its standard error; nil: discarded
+	Command string                   // the program; "": use URL
+	Args    []string                 // of the program
+	Env     []string                 // KEY=value, beside HOME, PATH and the like; no other variable of this process is passed
+	Secrets func() ([]string, error) // more of Env, asked for at each start; nil: none
+	Dir     string                   // working directory; "": this process's
+	Stderr  io.Writer                // its standard error; nil: discarded
 
-	URL    string       // if there is no Command
-	Header http.Header  // sent with every request to the URL's host, and to no other host
-	Client *http.Client // nil: one without a timeout
+	URL    string                      // if there is no Command
+	Header func() (http.Header, error) // is asked for each request to the URL's host, and for no other host; nil: none
+	Client *http.Client                // nil: one without a timeout
 
 	ConnectTimeout time.Duration // 0: one minute
 	StopTimeout    time.Duration // for a program to end once its input is closed, and once signaled; 0: two seconds
@@ -41,13 +43,16 @@ type Server struct {
 }
 
 // Client is a connection to an MCP server. A lost connection fails the calls in progress; the next call
-// reconnects, and restarts a server that Connect started. Its methods may run concurrently.
+// reconnects, and restarts a server that was started. Its methods may run concurrently.
 type Client struct {
 	server  Server
-	tools   []tool.Tool
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	session chan *session // holds the session; its holder may reconnect
+	session chan *session // holds the session; its holder may reconnect, and use listed
+	listed  *session      // whose tools were listed last; nil: none were
+
+	mu    sync.Mutex // guards tools
+	tools []tool.Tool
 }
 
 const (
@@ -58,39 +63,77 @@ const (
 
 var errClosed = errors.New("the connection to the server is closed")
 
+// Open returns a client that connects when it is first used. It lasts until Close.
+func Open(s Server) *Client {
+	m := &Client{server: s, session: make(chan *session, 1)}
+	m.ctx, m.cancel = context.WithCancelCause(context.Background())
+	m.session <- nil
+	return m
+}
+
 // Connect connects to a server and lists its tools. ctx applies to connecting only: the connection lasts
 // until Close.
 func Connect(ctx context.Context, s Server) (*Client, error) {
-	m := &Client{server: s, session: make(chan *session, 1)}
-	m.ctx, m.cancel = context.WithCancelCause(context.Background())
-	l, err := dial(ctx, s)
-	if err == nil {
-		m.session <- l
-		err = m.listTools(ctx, l)
-	}
-	if err != nil {
-		m.cancel(err)
-		return nil, fmt.Errorf("mcp server %s: %w", cmp.Or(s.Name, s.Command, s.URL), err)
+	m := Open(s)
+	if _, err := m.List(ctx); err != nil {
+		_ = m.Close() // the first error is the one to report
+		return nil, err
 	}
 	return m, nil
 }
 
-// listTools lists the tools, page after page.
+// List returns the server's tools, and connects to it if necessary. Where that fails they are those of the
+// connection before; without one it is an error. A tool is taken to write unless the server declares it
+// read-only; that is not verified.
+func (m *Client) List(ctx context.Context) ([]tool.Tool, error) {
+	var l *session
+	select {
+	case l = <-m.session:
+	case <-ctx.Done():
+		return nil, m.named(context.Cause(ctx))
+	}
+	defer func() { m.session <- l }()
+	err := m.reconnect(ctx, &l)
+	if err == nil && l != m.listed {
+		err = m.listTools(ctx, l)
+	}
+	if err != nil && m.listed == nil {
+		return nil, m.named(err)
+	}
+	return m.Tools(), nil
+}
+
+// Tools returns the server's tools as they were listed last.
+func (m *Client) Tools() []tool.Tool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.tools)
+}
+
+// named returns an error with the name of the server.
+func (m *Client) named(err error) error {
+	return fmt.Errorf("mcp server %s: %w", cmp.Or(m.server.Name, m.server.Command, m.server.URL), err)
+}
+
+// listTools lists the tools of a session, page after page.
 func (m *Client) listTools(ctx context.Context, l *session) error {
 	ctx, cancel := l.server.connectContext(ctx)
 	defer cancel()
+	var tools []tool.Tool
 	taken := map[string]bool{}
 	for t, err := range l.client.Tools(ctx, nil) {
-		if err == nil && len(m.tools) == maxTools {
+		if err == nil && len(tools) == maxTools {
 			err = fmt.Errorf("more than %d tools", maxTools)
 		}
 		if err != nil {
-			err = l.explain(ctx, err)
-			_ = m.Close() // the first error is the one to report
-			return err
+			return l.explain(ctx, err)
 		}
-		m.tools = append(m.tools, m.tool(t, taken))
+		tools = append(tools, m.tool(t, taken))
 	}
+	m.listed = l
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tools = tools
 	return nil
 }
 
@@ -99,10 +142,6 @@ func (s Server) connectContext(ctx context.Context) (context.Context, context.Ca
 	limit := cmp.Or(s.ConnectTimeout, defaultConnectTimeout)
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection within %v", limit))
 }
-
-// Tools returns the server's tools as they were when it was connected. A tool is taken to write unless the
-// server declares it read-only; that is not verified.
-func (m *Client) Tools() []tool.Tool { return slices.Clone(m.tools) }
 
 // liveSession returns a session that is alive as far as is known.
 func (m *Client) liveSession(ctx context.Context) (*session, error) {
@@ -113,19 +152,28 @@ func (m *Client) liveSession(ctx context.Context) (*session, error) {
 		return nil, context.Cause(ctx)
 	}
 	defer func() { m.session <- l }()
-	if m.ctx.Err() != nil {
-		return nil, errClosed
+	return l, m.reconnect(ctx, &l)
+}
+
+// reconnect replaces a session that is dead or was never there.
+func (m *Client) reconnect(ctx context.Context, l **session) error {
+	switch {
+	case m.ctx.Err() != nil:
+		return errClosed
+	case *l != nil && (*l).alive():
+		return nil
+	case *l != nil:
+		_ = (*l).close() // it is dead already
 	}
-	if l.alive() {
-		return l, nil
-	}
-	_ = l.close() // it is dead already
 	fresh, err := dial(ctx, m.server)
-	if err != nil {
-		return nil, fmt.Errorf("reconnect: %w", err)
+	switch {
+	case err != nil && *l != nil:
+		return fmt.Errorf("reconnect: %w", err)
+	case err != nil:
+		return err
 	}
-	l = fresh
-	return l, nil
+	*l = fresh
+	return nil
 }
 
 // Close ends the connection: calls in progress fail, and a started server is ended with all its child
@@ -134,5 +182,8 @@ func (m *Client) Close() error {
 	m.cancel(errClosed)
 	l := <-m.session
 	defer func() { m.session <- l }()
+	if l == nil {
+		return nil
+	}
 	return l.close()
 }

@@ -397,7 +397,8 @@ func TestConnect_HeadersStayAtTheHost(t *testing.T) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	}))
 	defer home.Close()
-	if _, err := mcp.Connect(t.Context(), mcp.Server{URL: home.URL, Header: http.Header{"x-key": {"secret"}}}); err == nil {
+	header := func() (http.Header, error) { return http.Header{"x-key": {"secret"}}, nil }
+	if _, err := mcp.Connect(t.Context(), mcp.Server{URL: home.URL, Header: header}); err == nil {
 		t.Error("no error")
 	}
 	if seen.Load() == 0 {

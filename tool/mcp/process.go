@@ -26,6 +26,13 @@ type process struct {
 func launch(s Server) (*process, error) {
 	cmd := exec.Command(s.Command, s.Args...)
 	cmd.Env, cmd.Dir, cmd.Stderr = append(baseEnvironment(), s.Env...), s.Dir, s.Stderr
+	if s.Secrets != nil {
+		secrets, err := s.Secrets()
+		if err != nil {
+			return nil, err
+		}
+		cmd.Env = append(cmd.Env, secrets...)
+	}
 	p := &process{cmd: cmd, patience: cmp.Or(s.StopTimeout, defaultStopTimeout), ended: make(chan struct{})}
 	cmd.WaitDelay = p.patience // for children that have inherited its standard error
 	setProcessGroup(cmd)

@@ -172,3 +172,40 @@ func TestClient_CloseEndsCallsOfProcess(t *testing.T) {
 		t.Errorf("result %q", got)
 	}
 }
+
+func TestClient_SecretsAreReadAtEachStart(t *testing.T) {
+	starts := 0
+	server := child("")
+	server.Secrets = func() ([]string, error) {
+		starts++
+		return []string{role + "=offer"}, nil
+	}
+	server.Env = server.Env[1:]
+	tools, _ := connected(t, server)
+	run(t.Context(), tools["exits"], "")
+	if got := run(t.Context(), tools["echo"], ""); got != "{}" || starts != 2 {
+		t.Errorf("call after a restart, readings of the secrets: got %q, %d, want {}, 2", got, starts)
+	}
+}
+
+func TestOpen_ConnectsWhenItIsUsed(t *testing.T) {
+	server := child("once")
+	server.Env = append(server.Env, "RIDETHROUGH_TEST_MARK="+filepath.Join(t.TempDir(), "mark"))
+	m := mcp.Open(server)
+	t.Cleanup(func() { m.Close() })
+	if got := m.Tools(); len(got) != 0 {
+		t.Errorf("tools before the first connection: got %d, want none", len(got))
+	}
+	first, err := m.List(t.Context())
+	if err != nil || len(first) == 0 {
+		t.Fatalf("List: got %d tools, %v, want some", len(first), err)
+	}
+	for _, x := range first {
+		if x.Name == "mcp__test__exits" {
+			run(t.Context(), x, "")
+		}
+	}
+	if again, err := m.List(t.Context()); err != nil || len(again) != len(first) {
+		t.Errorf("List of a server that does not start again: got %d tools, %v, want the %d of before", len(again), err, len(first))
+	}
+}

@@ -206,5 +206,5 @@ func (c *chatCmd) withFlags(s conversation.Settings) (conversation.Settings, err
 	if changed("system") {
 		s.System, err = readSystem(c.system)
 	}
-	return s, err
+	return c.tools.settings(s, changed), err
 }

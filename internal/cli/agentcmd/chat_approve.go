@@ -13,9 +13,6 @@ import (
 // approve asks the user whether a tool may change things. Without an answer, the
 // user is asked again when the conversation is continued.
 func (c *chatCmd) approve(ctx context.Context, call llm.ToolCall) error {
-	if c.tools.yes {
-		return nil
-	}
 	answer := make(chan bool, 1)
 	one := tui.Approval{Call: call, Answer: func(allow bool) {
 		select {

@@ -51,15 +51,33 @@ func (c *chatCmd) open(ctx context.Context, errs io.Writer, log *slog.Logger) (a
 		at, err = c.openServer(ctx, at)
 		return at, end, err
 	}
-	tools, end, err := c.tools.open(ctx, errs)
+	box, err := c.tools.toolbox(&c.config, c.streams, errs, log)
+	if err != nil {
+		return at, end, err
+	}
+	models := app.NewModels(c.streams.Env, func() *config.Config { return &c.config }, c.settings.Faults(&c.config))
+	at, err = c.openLocal(ctx, at, app.Agents{Models: models, Toolbox: box, Approve: c.approve, Watch: c.watch}, log)
 	if err == nil {
-		models := app.NewModels(c.streams.Env, func() *config.Config { return &c.config }, c.settings.Faults(&c.config))
-		at, err = c.openLocal(ctx, at, app.Agents{Models: models, Tools: tools, Approve: c.approve, Watch: c.watch}, log)
+		err = openTools(ctx, box, at.settings)
 	}
 	if err != nil {
-		end()
+		box.Close()
+		if at.conversation != nil {
+			err = errors.Join(err, at.conversation.Close())
+		}
 	}
-	return at, end, err
+	return at, box.Close, err
+}
+
+// openTools opens the tools of conversations for as long as the command runs, so that their mistakes are noticed
+// at its start.
+func openTools(ctx context.Context, box *app.Toolbox, s conversation.Settings) error {
+	a, err := box.Agent(s.Agent)
+	if err != nil {
+		return err
+	}
+	_, err = box.Open(ctx, a, s.Dir)
+	return command.Failed(err)
 }
 
 // openLocal opens the source on this machine.
@@ -87,7 +105,7 @@ func (c *chatCmd) openLocal(ctx context.Context, at source, w app.Agents, log *s
 
 // openServer opens the source at a server.
 func (c *chatCmd) openServer(ctx context.Context, at source) (source, error) {
-	if c.tools.used() || c.store.Data != "" {
+	if c.tools.local() || c.store.Data != "" {
 		return at, errors.New("--files, --mcp, --yes and --data cannot be combined with --server")
 	}
 	s := chat.Server{Client: client.Client{Base: c.serverURL(), Token: c.streams.Env("RIDETHROUGH_TOKEN")}}
@@ -245,6 +263,8 @@ func (c *chatCmd) resumeCommand(id string) string {
 		return "" // nothing is stored
 	default:
 		add("--data", c.store.Data)
+		add("--agent", c.tools.agent)
+		add("--dir", c.tools.dir)
 		add("--files", c.tools.files)
 		add("--mcp", c.tools.mcp...)
 		add("--config", c.settings.Command.Flag("config").Value.String())

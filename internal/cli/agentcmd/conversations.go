@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
+	"log/slog"
 	"path/filepath"
 	"sync"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/operation/logging"
 	"github.com/ridethrough/ridethrough/internal/operation/turns"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/server/audit"
@@ -53,7 +56,7 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, conf func
 		to.History = history.Open(filepath.Join(dir, "history.json"), to.Log)
 		to.Audit = audit.Open(filepath.Join(dir, "audit.jsonl"), to.Log)
 	}
-	w := app.Agents{Models: app.NewModels(c.store.Streams.Env, conf, faults), Watch: watchAll(to)}
+	w := app.Agents{Models: app.NewModels(c.store.Streams.Env, conf, faults), Watch: watchAll(to), Toolbox: c.toolbox(conf, to.Log)}
 	to.Council, to.WatchCouncil = w.Councils(), turns.New(turns.Council, to.OnTurn).Members
 	if dir == "" && c.store.URL() == "" {
 		return func() {}, nil
@@ -70,6 +73,16 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, conf func
 	}
 	stop := writeHistory(ctx, opened, to.History, end)
 	return func() { stop(); to.Audit.Close() }, nil
+}
+
+// toolbox returns what opens the tools of agents.
+func (c *conversations) toolbox(conf func() *config.Config, log *slog.Logger) *app.Toolbox {
+	env := c.store.Streams.Env
+	return &app.Toolbox{
+		Env: env, Log: log,
+		Stderr: func(server string) io.Writer { return logging.Lines(log.With("server", server), "mcp server") },
+		Agent:  func(name string) (config.Agent, error) { return conf().Agent(name, env) },
+	}
 }
 
 // watchAll returns a function that hands events of turns to whatever of a server records them.

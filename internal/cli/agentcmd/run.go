@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -15,10 +16,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 	"github.com/ridethrough/ridethrough/internal/cli/outlook"
 	"github.com/ridethrough/ridethrough/internal/cli/screen"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/operation/turns"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
@@ -80,6 +83,7 @@ type runCmd struct {
 	server          string
 	log             string
 
+	config    config.Config
 	view      view
 	unlimited policy.Policy // without --max-wait; zero: that limits nothing
 	cut       bool          // the default of --max-wait ends waiting sooner than the policy
@@ -197,15 +201,32 @@ func (c *runCmd) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	tools, closeTools, err := c.tools.open(ctx, c.streams.Err)
+	closeTools, err := c.openTools(ctx, &ag)
 	defer closeTools()
 	if err != nil {
 		return err
 	}
 	watcher, flush := observe(ctx, c.streams, turns.Run, log)
 	defer flush()
-	ag.Tools, ag.Persist, ag.OnReport = tools, file.append, watcher.Turn(file.turnOf(input), traceparent(c.streams))
+	ag.Persist, ag.OnReport = file.append, watcher.Turn(file.turnOf(input), traceparent(c.streams))
 	return c.drive(ctx, ag, file.state, input)
+}
+
+// openTools opens the tools of an agent.
+func (c *runCmd) openTools(ctx context.Context, ag *agent.Agent) (end func(), err error) {
+	ctx, left := context.WithCancel(ctx)
+	box, err := c.tools.toolbox(&c.config, c.streams, c.streams.Err, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return left, err
+	}
+	end = func() { box.Close(); left() }
+	a, err := box.Agent(c.tools.agent)
+	if err != nil {
+		return end, err
+	}
+	ag.Rules = app.RulesOf(a)
+	ag.Tools, err = box.Open(ctx, a, c.tools.dir)
+	return end, command.Failed(err)
 }
 
 // drive runs the turn and shows it.

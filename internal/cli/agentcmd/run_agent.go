@@ -69,10 +69,11 @@ func (c *runCmd) agents() (app.Agents, error) {
 	if err != nil {
 		return app.Agents{}, err
 	}
+	c.config = conf
 	if c.maxWait, err = c.maxTotalWait(); err != nil {
 		return app.Agents{}, err
 	}
-	models := app.NewModels(c.streams.Env, func() *config.Config { return &conf }, c.settings.Faults(&conf))
+	models := app.NewModels(c.streams.Env, func() *config.Config { return &c.config }, c.settings.Faults(&c.config))
 	return app.Agents{Models: models, Approve: c.approve, Bound: func(p policy.Policy) policy.Policy {
 		limited := capped(p, c.maxWait)
 		if limited.MaxWait != p.MaxWait {
@@ -188,10 +189,7 @@ const promptLine = 2000
 // approve asks the user at the terminal whether a tool may change things.
 func (c *runCmd) approve(ctx context.Context, call llm.ToolCall) error {
 	denied := errors.New("no terminal to ask for approval (--yes allows it)")
-	switch {
-	case c.tools.yes:
-		return nil
-	case c.json:
+	if c.json {
 		return denied
 	}
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)

@@ -62,7 +62,7 @@ func (c *runCmd) open() (*conversationFile, error) {
 	}
 	f := &conversationFile{
 		temporary: name == "" || c.isTemporary(name),
-		settings:  conversation.Settings{Model: cmp.Or(c.model, c.streams.Env("RIDETHROUGH_MODEL")), Fallback: c.fallback, System: c.system, Effort: c.effort},
+		settings:  conversation.Settings{Model: cmp.Or(c.model, c.streams.Env("RIDETHROUGH_MODEL")), Fallback: c.fallback, System: c.system, Effort: c.effort, Agent: c.tools.agent, Dir: c.tools.dir},
 	}
 	id := conversation.NewID()
 	if name == "" {
@@ -194,6 +194,8 @@ func (c *runCmd) continueCommand() string {
 		{"-m", []string{c.model}},
 		{"--fallback", c.fallback},
 		{"--system", []string{c.system}},
+		{"--agent", []string{c.tools.agent}},
+		{"--dir", []string{c.tools.dir}},
 		{"--files", []string{c.tools.files}},
 		{"--mcp", c.tools.mcp},
 	} {

@@ -23,7 +23,7 @@ func (c *runCmd) serverURL() string { return cmp.Or(c.server, c.streams.Env("RID
 
 // checkServerFlags finds flags that are about a turn that runs here.
 func (c *runCmd) checkServerFlags() error {
-	if c.tools.used() || c.save != "" {
+	if c.tools.local() || c.save != "" {
 		return errors.New("--files, --mcp, --yes and --save cannot be combined with --server")
 	}
 	if c.whole || c.maxTokens != 0 || c.effort != "" || c.settings.Command.Flags().Changed("max-wait") {
@@ -82,6 +82,7 @@ func (c *runCmd) conversation(ctx context.Context, server client.Client) (string
 	}
 	return server.Create(ctx, conversation.Settings{
 		Model: model, Fallback: c.fallback, Patience: wire.Millis(c.patience), System: system, Policy: name,
+		Agent: c.tools.agent, Dir: c.tools.dir,
 	})
 }
 

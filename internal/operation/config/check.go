@@ -14,6 +14,9 @@ import (
 func (c *Config) visit(see func(path string, p choice, chain []fallback)) {
 	see("policy", c.policy, nil)
 	see("supervisor", c.supervisor, nil)
+	for _, m := range c.mcp {
+		see("mcp."+m.name+".policy", m.value.policy, nil)
+	}
 	for _, u := range c.upstreams {
 		at := "upstreams." + u.name
 		see(at+".policy", u.value.policy, nil)
@@ -26,7 +29,7 @@ func (c *Config) visit(see func(path string, p choice, chain []fallback)) {
 	}
 }
 
-// checkReferences returns an error for each unknown name of a policy or an upstream.
+// checkReferences returns an error for each unknown name of a policy, an upstream or an MCP server.
 func (c *Config) checkReferences() (faults Errors) {
 	say := func(path, format string, args ...any) {
 		faults = append(faults, c.source.fault(c.at[path], format, args...))
@@ -41,6 +44,7 @@ func (c *Config) checkReferences() (faults Errors) {
 			}
 		}
 	})
+	c.checkAgents(say)
 	return faults
 }
 

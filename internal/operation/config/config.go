@@ -41,7 +41,9 @@ type Config struct {
 	supervisor choice
 	policies   []named[rule]
 	upstreams  []named[upstream] // none: one for each API
-	faults     string            // the path of a file
+	mcp        []named[mcpFields]
+	agents     []named[agentFields]
+	faults     string // the path of a file
 	spool      spool
 	receive    receive
 	detached   detached

@@ -34,6 +34,12 @@ func file(start func(*reader, *node) Config) codec[Config] {
 		newField("upstreams", byName("upstreams by name", upstreamName(), upstreams()), func(c *Config) *[]named[upstream] { return &c.upstreams }, fieldDoc{
 			"The providers by name: lower-case letters, digits, '-', '.' and '_'. Requests to /NAME/… go to that upstream, others to the first one with their API. These replace the defaults.", "", "one for each API, at its public URL and named after the API",
 		}),
+		newField("mcp", byName("MCP servers by name", shortName(), mcpServers()), func(c *Config) *[]named[mcpFields] { return &c.mcp }, fieldDoc{
+			"The MCP servers by name, whose tools agents may use. A tool is named `mcp__SERVER__TOOL`.", "", "none",
+		}),
+		newField("agents", byName("agents by name", shortName(), agents()), func(c *Config) *[]named[agentFields] { return &c.agents }, fieldDoc{
+			"The agents by name. A conversation that chooses one, and `run` and `chat` with `--agent`, have its tools. A name begins with a letter.", "", "none, and conversations have no tools",
+		}),
 		newField("faults", anyName("a path"), func(c *Config) *string { return &c.faults }, fieldDoc{
 			"A file with your own readings of faults, relative to the configuration file. `ridethrough explain --wrong` adds to it. It is read again when it changes.", "", "faults.yaml beside the configuration, if it exists",
 		}),

@@ -31,6 +31,7 @@ func (c *Config) Gateway(env func(string) string) (gateway.Config, error) {
 	for _, u := range c.all() {
 		made.Upstreams = append(made.Upstreams, m.upstream(u.name, u.value))
 	}
+	m.checkTools()
 	if len(m.faults) == 0 {
 		m.check(made)
 	}

@@ -12,7 +12,7 @@ type Use struct {
 	Name   string
 	Policy policy.Policy
 	Preset bool     // it is built in
-	By     []string // "conversations", "supervisor", upstreams, and routes as "anthropic, route 1"
+	By     []string // "conversations", "supervisor", "mcp github", upstreams, and routes as "anthropic, route 1"
 }
 
 // Uses returns all named policies and those without a name. Conversations use the
@@ -37,6 +37,11 @@ func (c *Config) Uses() []Use {
 	}
 	use(c.policy, "conversations")
 	use(c.supervisor, "supervisor")
+	for _, m := range c.mcp {
+		if m.value.policy != (choice{}) {
+			use(m.value.policy, "mcp "+m.name)
+		}
+	}
 	for _, u := range c.all() {
 		if p := u.value.policy; p != (choice{}) {
 			use(p, u.name)

@@ -70,6 +70,8 @@ type Change struct {
 	Policy   *string      `json:"policy,omitzero"`     // the name of a policy; "": the default
 	Effort   *string      `json:"effort,omitzero"`     // how hard the model thinks: "low", "medium" or "high"; "": the model's default
 	Title    *string      `json:"title,omitzero"`      // shown in lists
+	Agent    *string      `json:"agent,omitzero"`      // the agent of the configuration whose tools the model may call; "": it has no tools
+	Dir      *string      `json:"dir,omitzero"`        // the directory of the file tools, below the agent's files; "": all of these
 }
 
 // To returns settings with the change made.
@@ -81,6 +83,8 @@ func (c Change) To(s conversation.Settings) conversation.Settings {
 	set(&s.Policy, c.Policy)
 	set(&s.Effort, c.Effort)
 	set(&s.Title, c.Title)
+	set(&s.Agent, c.Agent)
+	set(&s.Dir, c.Dir)
 	return s
 }
 
@@ -91,6 +95,7 @@ func ChangeTo(s conversation.Settings) Change {
 	}
 	return Change{
 		Model: &s.Model, Fallback: &s.Fallback, Patience: &s.Patience, System: &s.System, Policy: &s.Policy, Effort: &s.Effort, Title: &s.Title,
+		Agent: &s.Agent, Dir: &s.Dir,
 	}
 }
 
