@@ -138,10 +138,11 @@ var house = []row{
 	{floor: 3, path: "internal/operation/cgroup"},
 	{floor: 3, path: "internal/operation/watchdog"},
 	{floor: 3, path: "internal/operation/turns", uses: "agent conversation fault gateway turn"},
+	{floor: 3, path: "internal/operation/metrics"},
 	{floor: 3, path: "internal/operation/telemetry/otlp", uses: "fault/classify policy retry", parts: "go.opentelemetry.io/otel google.golang.org/protobuf/encoding/protowire"},
 	{
-		floor: 3, path: "internal/operation/telemetry", uses: "internal/operation/telemetry/otlp internal/operation/turns conversation fault gateway internal/operation/history policy turn",
-		parts: "github.com/prometheus/client_golang go.opentelemetry.io/otel",
+		floor: 3, path: "internal/operation/telemetry", uses: "internal/operation/metrics internal/operation/telemetry/otlp internal/operation/turns conversation fault gateway internal/operation/history policy turn",
+		parts: "go.opentelemetry.io/otel",
 	},
 	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy retry internal/clock internal/operation/config"},
 	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging internal/terminal/printable", parts: "golang.org/x/term"},

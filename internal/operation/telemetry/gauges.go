@@ -3,111 +3,84 @@ package telemetry
 import (
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/operation/metrics"
+	"github.com/ridethrough/ridethrough/internal/operation/turns"
 )
 
-// gauges collects the gateway's current state.
-type gauges struct {
-	board            Board
-	history          *history.History
-	waiting, held    *prometheus.Desc
-	outage, degraded *prometheus.Desc
-	model, paused    *prometheus.Desc
-	firstByte        *prometheus.Desc
-	bounded          func(labels) labels
-}
+// gauges have the current state of the gateway and of conversations. A gauge without a value is left out.
+type gauges struct{ waiting, held, outage, degraded, model, paused, firstByte *metrics.Gauges }
 
-func newGauges(b Board, h *history.History, bounded func(labels) labels) *gauges {
-	desc := func(name, help string, more ...string) *prometheus.Desc {
-		return gaugeDesc(gatewayFace, name, help, more...)
+// newGauges adds the gauges.
+func newGauges(to *metrics.Registry) *gauges {
+	gauge := func(name, help string, more ...string) *metrics.Gauges {
+		return to.Gauges(namespace+name, help, append([]string{"face", "upstream"}, more...)...)
 	}
 	return &gauges{
-		board:     b,
-		history:   h,
-		bounded:   bounded,
-		waiting:   waitingDesc(gatewayFace),
-		held:      desc("held_requests", "Waiting requests whose client gets keepalives."),
-		outage:    outageDesc(gatewayFace),
-		degraded:  degradedDesc(gatewayFace),
-		model:     desc("model_outage", "1 for each model whose last tries have failed; left out: it has no outage.", "model"),
-		paused:    desc("upstream_paused", "1 if an operator has paused the upstream, otherwise 0."),
-		firstByte: desc("first_byte_limit_seconds", "The learned limit on the first byte of an answer, the longest by size of the request.", "model"),
+		waiting:   gauge("waiting_requests", "Requests waiting for their next try."),
+		held:      gauge("held_requests", "Waiting requests whose client gets keepalives."),
+		outage:    gauge("upstream_outage", "1 if nothing of the upstream is answered, otherwise 0."),
+		degraded:  gauge("upstream_degraded", "1 if models of the upstream, or a credential, fail while others are answered, otherwise 0."),
+		model:     gauge("model_outage", "1 for each model whose last tries have failed; left out: it has no outage.", "model"),
+		paused:    gauge("upstream_paused", "1 if an operator has paused the upstream, otherwise 0."),
+		firstByte: gauge("first_byte_limit_seconds", "The learned limit on the first byte of an answer, the longest by size of the request.", "model"),
 	}
 }
 
-// gaugeDesc describes a gauge of a face, by upstream.
-func gaugeDesc(face, name, help string, more ...string) *prometheus.Desc {
-	return prometheus.NewDesc("ridethrough_"+name, help, append([]string{"upstream"}, more...), prometheus.Labels{"face": face})
-}
-
-func waitingDesc(face string) *prometheus.Desc {
-	return gaugeDesc(face, "waiting_requests", "Requests waiting for their next try.")
-}
-
-func outageDesc(face string) *prometheus.Desc {
-	return gaugeDesc(face, "upstream_outage", "1 if nothing of the upstream is answered, otherwise 0.")
-}
-
-func degradedDesc(face string) *prometheus.Desc {
-	return gaugeDesc(face, "upstream_degraded", "1 if models of the upstream, or a credential, fail while others are answered, otherwise 0.")
-}
-
-// Describe implements prometheus.Collector.
-func (g *gauges) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{g.waiting, g.held, g.outage, g.degraded, g.model, g.paused, g.firstByte} {
-		to <- d
-	}
-}
-
-// Collect implements prometheus.Collector. Every upstream has all gauges.
-func (g *gauges) Collect(to chan<- prometheus.Metric) {
+// gateway sets the gauges of the gateway. Every upstream has those that are not about a model.
+func (g *gauges) gateway(s *metrics.Scrape, b Board, h *history.History, bounded func(labels) labels) {
 	now, waiting, held := time.Now(), make(map[string]int), make(map[string]int)
-	for _, w := range g.board.Waits() {
+	for _, w := range b.Waits() {
 		waiting[w.Upstream]++
 		if w.Held {
 			held[w.Upstream]++
 		}
 	}
-	for _, h := range g.board.Upstreams() {
-		gauge := func(d *prometheus.Desc, v int) {
-			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), h.Name)
+	for _, u := range b.Upstreams() {
+		set := func(to *metrics.Gauges, v int) { s.Set(to, float64(v), gatewayFace, u.Name) }
+		set(g.waiting, waiting[u.Name])
+		set(g.held, held[u.Name])
+		set(g.paused, oneIf(!u.Breaker.Paused.IsZero()))
+		health := h.Health(u.Name, u.Breaker, now)
+		g.condition(s, gatewayFace, u.Name, health.Condition)
+		for _, m := range health.Failing { // names that are too many share one
+			s.Set(g.model, 1, gatewayFace, u.Name, bounded(labels{gatewayFace, u.Name, m}).model)
 		}
-		gauge(g.waiting, waiting[h.Name])
-		gauge(g.held, held[h.Name])
-		health := g.history.Health(h.Name, h.Breaker, now)
-		gauge(g.outage, oneIf(health.Condition == history.Down))
-		gauge(g.degraded, oneIf(health.Condition == history.Degraded))
-		g.collectFailing(h.Name, health.Failing, to)
-		gauge(g.paused, oneIf(!h.Breaker.Paused.IsZero()))
-		g.collectLearned(h, to)
+		g.learned(s, u, bounded)
 	}
 }
 
-// collectLearned collects the learned limits of an upstream.
-func (g *gauges) collectLearned(h gateway.Health, to chan<- prometheus.Metric) {
+// condition sets the gauges about the outages of an upstream.
+func (g *gauges) condition(s *metrics.Scrape, face, upstream string, c history.Condition) {
+	s.Set(g.outage, float64(oneIf(c == history.Down)), face, upstream)
+	s.Set(g.degraded, float64(oneIf(c == history.Degraded)), face, upstream)
+}
+
+// learned sets the learned limits of an upstream.
+func (g *gauges) learned(s *metrics.Scrape, u gateway.Health, bounded func(labels) labels) {
 	longest := map[string]time.Duration{}
-	for _, l := range h.Learned {
-		if model := g.bounded(labels{gatewayFace, h.Name, l.Model}).model; l.Limit > longest[model] {
-			longest[model] = l.Limit
-		}
+	for _, l := range u.Learned {
+		model := bounded(labels{gatewayFace, u.Name, l.Model}).model
+		longest[model] = max(longest[model], l.Limit)
 	}
 	for model, limit := range longest {
-		to <- prometheus.MustNewConstMetric(g.firstByte, prometheus.GaugeValue, limit.Seconds(), h.Name, model)
+		s.Set(g.firstByte, limit.Seconds(), gatewayFace, u.Name, model)
 	}
 }
 
-// collectFailing collects the models of an upstream that fail, each once: names that are too many share one.
-func (g *gauges) collectFailing(upstream string, models []string, to chan<- prometheus.Metric) {
-	seen := map[string]bool{}
-	for _, m := range models {
-		if model := g.bounded(labels{gatewayFace, upstream, m}).model; !seen[model] {
-			seen[model] = true
-			to <- prometheus.MustNewConstMetric(g.model, prometheus.GaugeValue, 1, upstream, model)
+// ShowTurns adds gauges of the turns that wait to the metrics, and of the outages of their providers. It must be
+// called at most once.
+func (t *Telemetry) ShowTurns(r *conversation.Runner, h *history.History) {
+	const face = turns.Conversation
+	t.registry.OnScrape(func(s *metrics.Scrape) {
+		for _, u := range r.Upstreams() {
+			name := u.Breaker.Name
+			s.Set(t.gauges.waiting, float64(u.Waiting), face, name)
+			t.gauges.condition(s, face, name, h.Health(history.ConversationUpstream(name), u.Breaker, time.Now()).Condition)
 		}
-	}
+	})
 }
 
 func oneIf(b bool) int {

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/metrics"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -20,6 +19,9 @@ const (
 	otherModel = "other"
 )
 
+// namespace begins the names of all metrics.
+const namespace = "ridethrough_"
+
 // answered is the kind label of a try that did not fail.
 const answered = "none"
 
@@ -29,13 +31,13 @@ var (
 	waitBuckets    = []float64{1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 28800}
 )
 
-// metrics has the metrics that count events.
-type metrics struct {
-	requests, recovered, left, switched *prometheus.CounterVec // by face, upstream and model
-	resent, detached, replayed, silent  *prometheus.CounterVec // likewise
-	tries, shared, retries              *prometheus.CounterVec // by kind as well
-	gaveUp, brokeOff                    *prometheus.CounterVec // likewise
-	content, waited                     *prometheus.HistogramVec
+// counts has the metrics that count events.
+type counts struct {
+	requests, recovered, left, switched *metrics.Counters // by face, upstream and model
+	resent, detached, replayed, silent  *metrics.Counters // likewise
+	tries, shared, retries              *metrics.Counters // by kind as well
+	gaveUp, brokeOff                    *metrics.Counters // likewise
+	content, waited                     *metrics.Histograms
 
 	mu     sync.RWMutex
 	models map[string]bool
@@ -46,8 +48,8 @@ type metrics struct {
 type labels struct{ face, upstream, model string }
 
 // of returns the counter with these labels and those in which it has more.
-func (l labels) of(v *prometheus.CounterVec, more ...string) prometheus.Counter {
-	return v.WithLabelValues(append([]string{l.face, l.upstream, l.model}, more...)...)
+func (l labels) of(v *metrics.Counters, more ...string) *metrics.Counter {
+	return v.With(append([]string{l.face, l.upstream, l.model}, more...)...)
 }
 
 // gatewayFace is the label of calls that are no turns.
@@ -61,22 +63,18 @@ func isTurn(c gateway.Call) bool { return c.Face != "" }
 
 // series has the metrics of every request, looked up once.
 type series struct {
-	requests, answered prometheus.Counter
-	content, waited    prometheus.Observer
+	requests, answered *metrics.Counter
+	content, waited    *metrics.Histogram
 }
 
-// newMetrics registers the metrics.
-func newMetrics(to prometheus.Registerer, version string) *metrics {
-	m := &metrics{models: make(map[string]bool), series: make(map[labels]*series)}
-	counter := func(name, help string, more ...string) *prometheus.CounterVec {
-		v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "ridethrough", Name: name, Help: help}, append([]string{"face", "upstream", "model"}, more...))
-		to.MustRegister(v)
-		return v
+// newCounts adds the metrics.
+func newCounts(to *metrics.Registry, version string) *counts {
+	m := &counts{models: make(map[string]bool), series: make(map[labels]*series)}
+	counter := func(name, help string, more ...string) *metrics.Counters {
+		return to.Counters(namespace+name, help, append([]string{"face", "upstream", "model"}, more...)...)
 	}
-	histogram := func(name, help string, buckets []float64) *prometheus.HistogramVec {
-		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "ridethrough", Name: name, Help: help, Buckets: buckets}, []string{"face", "upstream"})
-		to.MustRegister(v)
-		return v
+	histogram := func(name, help string, bounds []float64) *metrics.Histograms {
+		return to.Histograms(namespace+name, help, bounds, "face", "upstream")
 	}
 	m.requests = counter("requests_total", "Requests received.")
 	m.recovered = counter("recovered_total", "Requests answered after a failed try.")
@@ -93,17 +91,13 @@ func newMetrics(to prometheus.Registerer, version string) *metrics {
 	m.silent = counter("silent_tries_total", "Tries that ended because nothing of an answer came in time.")
 	m.content = histogram("time_to_first_content_seconds", "Time from the arrival of a request to the first content of its answer, waits included.", contentBuckets)
 	m.waited = histogram("wait_seconds", "Total wait of requests that had to wait.", waitBuckets)
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: "ridethrough", Name: "build_info", Help: "Version of the program as a label; always 1.",
-		ConstLabels: prometheus.Labels{"version": version, "go_version": runtime.Version()},
-	})
-	build.Set(1)
-	to.MustRegister(build)
+	build := to.Gauges(namespace+"build_info", "Version of the program as a label; always 1.", "version", "go_version")
+	to.OnScrape(func(s *metrics.Scrape) { s.Set(build, 1, version, runtime.Version()) })
 	return m
 }
 
 // watch records an event.
-func (m *metrics) watch(e gateway.Event) {
+func (m *counts) watch(e gateway.Event) {
 	s, p := m.find(labels{faceOf(e.Call), e.Call.Upstream, e.Call.Model})
 	if e.Try.N > 0 {
 		m.tried(e, s, p)
@@ -137,7 +131,7 @@ func (m *metrics) watch(e gateway.Event) {
 }
 
 // failed counts a request or an answer that has failed, and the wait of a request without an answer.
-func (m *metrics) failed(c gateway.Call, e turn.Error, s *series, p labels) {
+func (m *counts) failed(c gateway.Call, e turn.Error, s *series, p labels) {
 	switch {
 	case e.Committed():
 		p.of(m.brokeOff, kind(e.Fault)).Inc()
@@ -153,7 +147,7 @@ func (m *metrics) failed(c gateway.Call, e turn.Error, s *series, p labels) {
 }
 
 // tried counts a try, and the time to the first content where it was answered.
-func (m *metrics) tried(e gateway.Event, s *series, p labels) {
+func (m *counts) tried(e gateway.Event, s *series, p labels) {
 	try := e.Try
 	switch {
 	case try.Shared:
@@ -180,13 +174,13 @@ func kind(f *fault.Error) string {
 }
 
 // bounded returns labels of which there are not too many.
-func (m *metrics) bounded(l labels) labels {
+func (m *counts) bounded(l labels) labels {
 	_, l = m.find(l)
 	return l
 }
 
 // find returns the series of labels, and the labels that it has.
-func (m *metrics) find(p labels) (*series, labels) {
+func (m *counts) find(p labels) (*series, labels) {
 	if len(p.model) > nameBound {
 		p.model = p.model[:nameBound]
 	}
@@ -204,7 +198,7 @@ func (m *metrics) find(p labels) (*series, labels) {
 }
 
 // add creates the series of labels.
-func (m *metrics) add(p labels) (*series, labels) {
+func (m *counts) add(p labels) (*series, labels) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -218,8 +212,8 @@ func (m *metrics) add(p labels) (*series, labels) {
 		m.series[p] = &series{
 			requests: p.of(m.requests),
 			answered: p.of(m.tries, answered),
-			content:  m.content.WithLabelValues(p.face, p.upstream),
-			waited:   m.waited.WithLabelValues(p.face, p.upstream),
+			content:  m.content.With(p.face, p.upstream),
+			waited:   m.waited.With(p.face, p.upstream),
 		}
 	}
 	return m.series[p], p

@@ -11,12 +11,11 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/internal/operation/metrics"
 )
 
 // Config has the outputs of telemetry.
@@ -31,8 +30,9 @@ type Config struct {
 // Telemetry records events. Its methods may be called concurrently.
 type Telemetry struct {
 	log      *slog.Logger
-	registry *prometheus.Registry
-	metrics  *metrics
+	registry *metrics.Registry
+	counts   *counts
+	gauges   *gauges
 	traces   *traces // nil: off
 	page     http.Handler
 }
@@ -40,14 +40,13 @@ type Telemetry struct {
 // New returns a Telemetry. It is usable even with an error, which means that the
 // requested spans cannot be exported.
 func New(ctx context.Context, c Config) (*Telemetry, error) {
-	t := &Telemetry{log: c.Log, registry: prometheus.NewRegistry()}
-	t.metrics = newMetrics(t.registry, c.Version)
+	t := &Telemetry{log: c.Log, registry: new(metrics.Registry)}
+	t.counts, t.gauges = newCounts(t.registry, c.Version), newGauges(t.registry)
 	if c.Dropped != nil {
-		t.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Namespace: "ridethrough", Name: "log_lines_dropped_total", Help: "Log lines dropped because the log could not be written in time.",
-		}, func() float64 { return float64(c.Dropped()) }))
+		t.registry.CounterFunc(namespace+"log_lines_dropped_total", "Log lines dropped because the log could not be written in time.",
+			func() float64 { return float64(c.Dropped()) })
 	}
-	t.page = promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	t.page = t.registry.Handler()
 	exporter, err := c.Spans, error(nil)
 	if exporter == nil && c.Env != nil {
 		exporter, err = exporterFor(c.Env, c.Version)
@@ -60,7 +59,7 @@ func New(ctx context.Context, c Config) (*Telemetry, error) {
 
 // Watch records an event of the gateway, or of a turn.
 func (t *Telemetry) Watch(e gateway.Event) {
-	t.metrics.watch(e)
+	t.counts.watch(e)
 	if t.traces != nil {
 		t.traces.watch(e)
 	}
@@ -78,14 +77,11 @@ type Board interface {
 // Show adds gauges of the current waits and outages to the metrics. It must be called at most once. h judges
 // outages by the last tries too; nil: the gateway's breakers judge alone.
 func (t *Telemetry) Show(b Board, h *history.History) {
-	t.registry.MustRegister(newGauges(b, h, t.metrics.bounded))
+	t.registry.OnScrape(func(s *metrics.Scrape) { t.gauges.gateway(s, b, h, t.counts.bounded) })
 }
 
 // ServeHTTP serves the metrics.
 func (t *Telemetry) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.page.ServeHTTP(w, r) }
-
-// Gather returns the gatherer of the metrics.
-func (t *Telemetry) Gather() prometheus.Gatherer { return t.registry }
 
 // flushTime is how long the export of the last spans may take.
 const flushTime = 5 * time.Second
