@@ -15,6 +15,7 @@ var house = []row{
 	{floor: 0, path: "fault/classify", uses: "internal/sse fault"},
 	{floor: 0, path: "policy", uses: "fault"},
 	{floor: 0, path: "internal/dialect", uses: "internal/sse fault"},
+	{floor: 0, path: "internal/seam", uses: "internal/dialect"},
 	{floor: 0, path: "llm"},
 	{floor: 0, path: "turn", uses: "fault llm policy"},
 	{floor: 0, path: "wire", uses: "llm turn"},

@@ -40,6 +40,10 @@ const simulatorHelp = "simulator serves the APIs of Anthropic, OpenAI, Gemini, B
 	"  cut:3:clean        three words, then the end of the stream without a terminator\n" +
 	"  cut:3:done         an answer of three words\n" +
 	"  cut:3:error        three words, then an error in the stream\n" +
+	"  cut:3:silent       three words, then nothing more until the client disconnects\n" +
+	"  cut:120b           the first 120 bytes of the stream, then a connection reset\n" +
+	"  continue:decline   a model that does not go on with an answer that broke off, as ok does; the other ways\n" +
+	"                     are paraphrase, repeat and no-prefill\n" +
 	"  empty              200 and nothing\n" +
 	"  html               200 and a web page\n" +
 	"  error-200          200 and an error as JSON\n" +

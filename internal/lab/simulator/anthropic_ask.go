@@ -40,6 +40,14 @@ type anthropicContent []struct {
 	ToolUseID                       string `json:"tool_use_id"`
 }
 
+// text returns the text of all blocks.
+func (a anthropicContent) text() (all string) {
+	for _, b := range a {
+		all += b.Text
+	}
+	return all
+}
+
 // UnmarshalJSON reads both forms.
 func (a *anthropicContent) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '"' {
@@ -65,8 +73,11 @@ func readAnthropic(r ask) (call, problem) {
 // call returns the call of a request that can be read.
 func (a anthropicAsk) call(text []byte) (call, problem) {
 	c := call{model: a.Model, stream: a.Stream, view: a.view(), caches: bytes.Contains(text, []byte(`"cache_control"`))}
+	for _, turn := range a.Messages {
+		c.lastTurns.add(turn.Role == "assistant", turn.Content.text())
+	}
 	c.repeat = slices.ContainsFunc(a.Messages, func(t anthropicTurn) bool { return t.Role == "assistant" })
-	return c, firstProblem(a.limits, a.tools, a.texts, a.results, a.thoughts)
+	return c, firstProblem(a.prefill, a.limits, a.tools, a.texts, a.results, a.thoughts)
 }
 
 // view returns how much of the reasoning is shown. Models from 4.7 on omit its text by default.
@@ -99,6 +110,20 @@ func generation(model string) int {
 		return adaptiveOnly
 	}
 	return anyTerms
+}
+
+// prefill checks that a newer model is not asked to go on with a turn of its own.
+func (a anthropicAsk) prefill() problem {
+	newer := generation(a.Model) == adaptiveOnly || strings.HasPrefix(a.Model, "claude-") && strings.Contains(a.Model, "-4-6")
+	if n := len(a.Messages); newer && n > 0 && a.Messages[n-1].Role == "assistant" {
+		return noPrefill()
+	}
+	return problem{}
+}
+
+// noPrefill returns the error of models that have no prefill.
+func noPrefill() problem {
+	return bad("This model does not support assistant message prefill. The conversation must end with a user message.")
 }
 
 // limits checks max_tokens and the type and budget of thinking.

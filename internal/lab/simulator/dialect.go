@@ -76,8 +76,9 @@ type call struct {
 	id      string // unique to the request
 	at      time.Time
 	model   string
-	prompt  int // tokens, estimated
-	said    Say // the answer
+	prompt  int    // tokens, estimated
+	said    Say    // the answer
+	whole   string // its text, also where said has only the rest of it
 	stream  bool
 	usage   bool // include usage in the stream
 	view    view // of the reasoning
@@ -85,6 +86,7 @@ type call struct {
 	repeat  bool // contains an earlier answer, so a part of the prompt is cached
 	caches  bool // asks for its prompt to be cached
 	blocked bool // gets no answer, which is no error in this API
+	lastTurns
 }
 
 // cached returns the number of cached prompt tokens: half of them if the prompt repeats an earlier answer.

@@ -37,7 +37,8 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{w: w, r: r, closed: p.closed, dialect: dialectOf(r)}
 	x.seen = Request{Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Body: kept(body)}
 	x.read(body, large)
-	x.call.prompt, x.call.said = 1+len(body)/4, Say{Text: p.script.Answer}
+	x.call.prompt = 1 + len(body)/4
+	x.say(Say{Text: p.script.Answer})
 	if x.streams() {
 		x.pace = p.script.Pace
 	}

@@ -37,6 +37,15 @@ func readGemini(r ask) (call, problem) {
 	if body.GenerationConfig.ThinkingConfig.IncludeThoughts {
 		c.view = shown
 	}
+	for _, turn := range body.Contents {
+		text := ""
+		for _, p := range turn.Parts {
+			if p.Text != nil {
+				text += *p.Text
+			}
+		}
+		c.lastTurns.add(turn.Role == "model", text)
+	}
 	c.repeat = slices.ContainsFunc(body.Contents, func(t geminiTurn) bool { return t.Role == "model" })
 	p := firstProblem(body.texts, body.results)
 	if p.status == 0 && isGemini3(r.model) {

@@ -39,8 +39,8 @@ func readOllama(r ask) (call, problem) {
 		Stream   *bool
 		Think    json.RawMessage
 		Messages []struct {
-			Role      string
-			ToolCalls []struct {
+			Role, Content string
+			ToolCalls     []struct {
 				Function struct{ Arguments map[string]any }
 			} `json:"tool_calls"`
 		}
@@ -52,6 +52,9 @@ func readOllama(r ask) (call, problem) {
 		return call{}, bad("model is required")
 	}
 	c := call{model: body.Model, stream: body.Stream == nil || *body.Stream}
+	for _, turn := range body.Messages {
+		c.lastTurns.add(turn.Role == "assistant", turn.Content)
+	}
 	if string(body.Think) == "false" {
 		c.view = never
 	}

@@ -42,6 +42,9 @@ func readOpenAI(r ask) (call, problem) {
 		return call{}, bad("you must provide a model parameter")
 	}
 	c := call{model: body.Model, stream: body.Stream, usage: body.StreamOptions.IncludeUsage}
+	for _, turn := range body.Messages {
+		c.lastTurns.add(turn.Role == "assistant", plainText(turn.Content))
+	}
 	c.repeat = slices.ContainsFunc(body.Messages, func(t openaiTurn) bool { return t.Role == "assistant" })
 	return c, firstProblem(body.tools, body.texts, body.results)
 }

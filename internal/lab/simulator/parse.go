@@ -17,7 +17,7 @@ const (
 	maxReplies = 10_000
 
 	known = "want ok, a status such as 503 or 429;retry-after=7, too-long, quota, key-echo, blocked, refused, reset, " +
-		"silence[:30s], stall[:30s], window:90s, error-first, role-error, cut:3[:clean|:done|:error], empty, html, error-200, drip:200ms or " +
+		"silence[:30s], stall[:30s], window:90s, error-first, role-error, cut:3[:clean|:done|:error|:silent], cut:120b, empty, html, error-200, drip:200ms, continue:paraphrase or " +
 		`an answer such as think:"Let me see"+say:Hello+call:list{"path":"."}+cut:3, each with *2 to repeat it`
 )
 
@@ -47,8 +47,9 @@ func plain(word string) (Reply, bool) {
 //
 //	529*5, 429;retry-after=7, 503;body="go away", too-long, quota,
 //	key-echo, blocked, refused, reset, silence, silence:30s, stall,
-//	stall:30s, window:90s, error-first, role-error, cut:3, cut:3:clean, cut:3:done, cut:3:error, empty, html,
-//	error-200, drip:200ms, ok,
+//	stall:30s, window:90s, error-first, role-error, cut:3, cut:3:clean, cut:3:done, cut:3:error, cut:3:silent,
+//	cut:120b, empty, html, error-200, drip:200ms, continue:exact, continue:paraphrase, continue:decline, continue:repeat,
+//	continue:no-prefill, ok,
 //	think:"Let me see."+say:Hello+call:list{"path":"."}+call:now+mixed
 //
 // A reply with *5 is repeated five times. A status may have headers, and body for
@@ -57,7 +58,7 @@ func plain(word string) (Reply, bool) {
 //
 // A Say consists of think, say and call, joined by plus signs. The arguments of a call are a JSON object, or
 // anything as a Go string in double quotes. Further parts are hidden, mixed, no-ids, stop:length,
-// stop:refusal (see Say), and one of cut, drip, silence and stall.
+// stop:refusal and continue:exact (see Say), and one of cut, drip, silence and stall.
 func Parse(words string) ([]Reply, error) {
 	if strings.TrimSpace(words) == "" {
 		return nil, nil
@@ -147,6 +148,8 @@ func parseReply(word string) (Reply, error) {
 		return Drip{Every: d}, err
 	case "cut":
 		return parseCut(word, argument)
+	case continueWord:
+		return parseContinue(word, argument)
 	}
 	return nil, fmt.Errorf("unknown reply %q: %s", word, known)
 }
@@ -160,22 +163,23 @@ func parseWait(word, argument string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseCut reads "3", "3:clean", "3:done" and "3:error".
+// parseCut reads "3", "3:clean", "3:done", "3:error", "3:silent", and the same with bytes, such as "120b:clean".
 func parseCut(word, argument string) (Reply, error) {
 	count, ending, ended := strings.Cut(argument, ":")
+	count, inBytes := strings.CutSuffix(count, "b")
 	after, err := strconv.Atoi(count)
 	if err != nil || after < 0 {
 		return nil, fmt.Errorf("reply %q: want a count of content events, such as cut:3", word)
 	}
 	if !ended {
-		return Cut{After: after}, nil
+		return Cut{After: after, Bytes: inBytes}, nil
 	}
-	for _, end := range []Ending{Clean, Done, Failed} {
-		if end.String() == ending {
-			return Cut{After: after, End: end}, nil
+	for _, end := range []Ending{Clean, Done, Failed, Silent} {
+		if end.String() == ending && !(inBytes && end == Done) {
+			return Cut{After: after, Bytes: inBytes, End: end}, nil
 		}
 	}
-	return nil, fmt.Errorf("reply %q: want the ending clean, done or error", word)
+	return nil, fmt.Errorf("reply %q: want the ending clean, done, error or silent (after bytes not done)", word)
 }
 
 // parseStatus reads a status with its headers and its body.

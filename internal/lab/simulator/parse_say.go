@@ -35,6 +35,7 @@ func (s Say) String() string {
 	add(s.Mixed, mixedWord)
 	add(s.NoIDs, noIDsWord)
 	add(s.Stop != "", stopWord+":"+string(s.Stop))
+	add(s.Continue != "", s.Continue.String())
 	if s.How != nil {
 		add(true, s.How.String())
 	}
@@ -90,6 +91,8 @@ func (s *Say) add(part string) (err error) {
 		if s.Stop != Length && s.Stop != Refusal {
 			err = fmt.Errorf("want stop:%s or stop:%s", Length, Refusal)
 		}
+	case continueWord:
+		s.Continue, err = parseContinue(part, argument)
 	default:
 		return s.addWay(part)
 	}

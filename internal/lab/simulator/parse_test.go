@@ -12,9 +12,9 @@ import (
 
 // everyWord holds each reply of the language once.
 const everyWord = `529, 429;retry-after=7;x-note="a, b; c*2", 503;body="go \"away\"\n", refused, reset, silence, silence:30s, stall, stall:30s, window:1m30s, ` +
-	`error-first, role-error, cut:3, cut:3:clean, cut:3:done, cut:3:error, empty, html, error-200, drip:200ms, ok, ` +
+	`error-first, role-error, cut:3, cut:3:clean, cut:3:done, cut:3:error, cut:3:silent, cut:120b, cut:120b:clean, continue:exact, continue:paraphrase, continue:decline, continue:repeat, continue:no-prefill, empty, html, error-200, drip:200ms, ok, ` +
 	`too-long, quota, key-echo, blocked, say:Hello, say:"", think:"hm, so"+hidden+call:list{"path":"a, b*}"}+call:now+call:odd"{"+mixed, ` +
-	`think:a+say:b+call:c{}+no-ids+stop:length+cut:2:error, say:a+drip:1s, call:a+stop:refusal+silence`
+	`think:a+say:b+call:c{}+no-ids+stop:length+cut:2:error, say:a+drip:1s, call:a+stop:refusal+silence, say:a+continue:repeat+cut:2`
 
 func TestParse_EveryReply(t *testing.T) {
 	want := []simulator.Reply{
@@ -34,6 +34,10 @@ func TestParse_EveryReply(t *testing.T) {
 		simulator.Cut{After: 3, End: simulator.Clean},
 		simulator.Cut{After: 3, End: simulator.Done},
 		simulator.Cut{After: 3, End: simulator.Failed},
+		simulator.Cut{After: 3, End: simulator.Silent},
+		simulator.Cut{After: 120, Bytes: true},
+		simulator.Cut{After: 120, Bytes: true, End: simulator.Clean},
+		simulator.Exact, simulator.Paraphrase, simulator.Decline, simulator.Repeat, simulator.NoPrefill,
 		simulator.Empty{},
 		simulator.HTML{},
 		simulator.Error200{},
@@ -52,6 +56,7 @@ func TestParse_EveryReply(t *testing.T) {
 		},
 		simulator.Say{Text: "a", How: simulator.Drip{Every: time.Second}},
 		simulator.Say{Calls: []simulator.Call{{Name: "a"}}, Stop: simulator.Refusal, How: simulator.Silence{}},
+		simulator.Say{Text: "a", Continue: simulator.Repeat, How: simulator.Cut{After: 2}},
 	}
 	if got := parse(t, everyWord); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
@@ -102,7 +107,7 @@ func TestParse_ErrorNamesTheReply(t *testing.T) {
 		`429;x="\n"`:           `control character`,
 		"cut":                  `reply "cut": want a count`,
 		"cut:-1":               `reply "cut:-1": want a count`,
-		"cut:1:dirty":          `want the ending clean, done or error`,
+		"cut:1:dirty":          `want the ending clean, done, error or silent`,
 		"drip":                 `reply "drip": want a time`,
 		"drip:0s":              `reply "drip:0s": want a time`,
 		"window":               `reply "window": want a time`,

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -93,14 +94,8 @@ func (c Cut) play(x *exchange) {
 		x.call = x.call.first(c.After)
 		x.answer(x.pace)
 	case x.streams():
-		s := x.open()
-		content := s.content[:max(0, min(c.After, len(s.content)))]
-		x.send(s.opening...)
-		x.drip(content, x.pace)
-		if c.End == Failed {
-			x.send(s.after(slices.Concat(s.opening, content)...))
-		}
-		c.End.finish()
+		c.stream(x, x.open())
+		x.finish(c.End)
 	case c.End == Failed:
 		Error200{}.play(x)
 	default:
@@ -108,10 +103,32 @@ func (c Cut) play(x *exchange) {
 	}
 }
 
+// stream sends the part of a stream that comes before the cut, and the error behind it.
+func (c Cut) stream(x *exchange, s stream) {
+	content := s.content[:max(0, min(c.After, len(s.content)))]
+	switch {
+	case c.Bytes:
+		all := strings.Join(slices.Concat(s.opening, s.content, s.ending), "")
+		x.send(all[:min(c.After, len(all))])
+	default:
+		x.send(s.opening...)
+		x.drip(content, x.pace)
+	}
+	switch {
+	case c.End == Failed && c.Bytes:
+		x.send(s.failure)
+	case c.End == Failed:
+		x.send(s.after(slices.Concat(s.opening, content)...))
+	}
+}
+
 // finish ends a cut answer.
-func (e Ending) finish() {
-	if e == Dropped {
+func (x *exchange) finish(e Ending) {
+	switch e {
+	case Dropped:
 		abort()
+	case Silent:
+		x.silent(0)
 	}
 }
 
@@ -119,12 +136,12 @@ func (e Ending) finish() {
 func (x *exchange) half(end Ending) {
 	status, body := x.whole()
 	promised := len(body) / 2
-	if end == Dropped {
+	if end == Dropped || end == Silent {
 		promised = len(body)
 	}
 	x.promise(status, jsonMedia, promised)
 	x.send(body[:len(body)/2])
-	end.finish()
+	x.finish(end)
 }
 
 // answer sends a normal answer with a wait before each word, or before each piece of a JSON body.

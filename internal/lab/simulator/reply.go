@@ -11,7 +11,7 @@ import (
 )
 
 // Reply is the answer to one request: OK, Say, Status, Denial, Refuse, Reset, Silence, Stall, SpentWindow,
-// ErrorFirst, RoleError, Cut, Empty, HTML, Error200 or Drip.
+// ErrorFirst, RoleError, Cut, Empty, HTML, Error200, Drip or Continue.
 //
 // String returns the reply as Parse reads it.
 type Reply interface {
@@ -57,22 +57,24 @@ type RoleError struct{}
 
 // Cut ends an answer early.
 type Cut struct {
-	After int // content events that are sent, at most all of them
+	After int  // content events that are sent, at most all of them
+	Bytes bool // After counts the stream's bytes, from its first; not with Done
 	End   Ending
 }
 
 // Ending is how a cut answer ends.
 type Ending uint8
 
-// The endings. Dropped and Clean send half of a JSON body.
+// The endings. Dropped, Clean and Silent send half of a JSON body.
 const (
 	Dropped Ending = iota // the connection breaks
 	Clean                 // the HTTP body ends normally, without the API's terminator
 	Done                  // with the API's terminator: a short, complete answer
 	Failed                // with an error inside the stream; the JSON counterpart is an error with status 200
+	Silent                // with silence until the client leaves
 )
 
-// String returns "dropped", "clean", "done" or "error".
+// String returns "dropped", "clean", "done", "error" or "silent".
 func (e Ending) String() string {
 	switch e {
 	case Clean:
@@ -81,6 +83,8 @@ func (e Ending) String() string {
 		return "done"
 	case Failed:
 		return "error"
+	case Silent:
+		return "silent"
 	default:
 		return "dropped"
 	}
@@ -141,9 +145,12 @@ func timed(word string, d time.Duration) string {
 	return word + ":" + d.String()
 }
 
-// String returns "cut:3", "cut:3:clean", "cut:3:done" or "cut:3:error".
+// String returns a cut as Parse reads it, such as "cut:3", "cut:3:clean" or "cut:120b:error".
 func (c Cut) String() string {
 	word := "cut:" + strconv.Itoa(c.After)
+	if c.Bytes {
+		word += "b"
+	}
 	if c.End == Dropped {
 		return word
 	}

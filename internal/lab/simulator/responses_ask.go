@@ -28,6 +28,7 @@ type responsesTurn struct {
 	Type, Role, ID string
 	CallID         string `json:"call_id"`
 	Encrypted      string `json:"encrypted_content"`
+	Content        json.RawMessage
 }
 
 // UnmarshalJSON reads both forms.
@@ -51,6 +52,9 @@ func readResponses(r ask) (call, problem) {
 	c := call{model: body.Model, stream: body.Stream, view: sealed, keeps: slices.Contains(body.Include, "reasoning.encrypted_content")}
 	if body.Reasoning.Summary != "" {
 		c.view = shown
+	}
+	for _, item := range body.Input {
+		c.lastTurns.add(item.Role == "assistant", plainText(item.Content))
 	}
 	c.repeat = slices.ContainsFunc(body.Input, func(t responsesTurn) bool { return t.Role == "assistant" || t.Type == "function_call" })
 	return c, firstProblem(body.ids, body.results, body.thoughts)

@@ -14,11 +14,12 @@ type Say struct {
 	Text      string
 	Calls     []Call
 
-	Hidden bool  // the reasoning is encrypted or redacted, where the vendor has that
-	Mixed  bool  // pieces of several calls' arguments alternate
-	NoIDs  bool  // the calls have no ids, where that occurs
-	Stop   Stop  // why it ends
-	How    Reply // Cut, Drip, Silence or Stall; nil: a normal answer
+	Hidden   bool     // the reasoning is encrypted or redacted, where the vendor has that
+	Mixed    bool     // pieces of several calls' arguments alternate
+	NoIDs    bool     // the calls have no ids, where that occurs
+	Stop     Stop     // why it ends
+	Continue Continue // how a request for the rest of it is answered; "": Exact
+	How      Reply    // Cut, Drip, Silence or Stall; nil: a normal answer
 }
 
 // Call is a tool call of a model. Arguments are normally a JSON object; "": none.
@@ -56,7 +57,7 @@ func (c call) out() int {
 }
 
 func (s Say) play(x *exchange) {
-	x.call.said = s
+	x.say(s)
 	if s.How == nil {
 		OK{}.play(x)
 		return

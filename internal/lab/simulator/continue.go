@@ -1,0 +1,106 @@
+package simulator
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Continue is how a model answers when it is asked to go on with an answer that broke off. Such a request
+// ends with the beginning of the model's own answer, and with a turn of the user's that has the end of that
+// beginning between <ending> and </ending>. A request may also end with the beginning alone: a prefill, which
+// the model continues. Other requests get the whole answer.
+type Continue string
+
+// The ways to go on. Without one the model repeats what it is asked to repeat.
+const (
+	Exact      Continue = "exact"      // repeats the end of what it has said, and goes on
+	Paraphrase Continue = "paraphrase" // repeats it in other words
+	Decline    Continue = "decline"    // says that it does not go on
+	Repeat     Continue = "repeat"     // repeats all that it has said
+	NoPrefill  Continue = "no-prefill" // 400 on a prefill, else Exact
+)
+
+// String returns the way as Parse reads it, such as "continue:exact".
+func (c Continue) String() string { return continueWord + ":" + string(c) }
+
+const continueWord = "continue"
+
+func (c Continue) play(x *exchange) {
+	x.say(Say{Text: x.call.whole, Continue: c})
+	if c == NoPrefill && x.call.partial != "" && x.call.asks == "" {
+		p := noPrefill()
+		x.body(p.status, jsonMedia, x.failureOf(p))
+		return
+	}
+	x.answer(x.pace)
+}
+
+// parseContinue reads what follows "continue:".
+func parseContinue(word, argument string) (Continue, error) {
+	switch c := Continue(argument); c {
+	case Exact, Paraphrase, Decline, Repeat, NoPrefill:
+		return c, nil
+	}
+	return "", fmt.Errorf("reply %q: want continue:exact, :paraphrase, :decline, :repeat or :no-prefill", word)
+}
+
+// say sets the answer: the rest of it, if the request asks for that.
+func (x *exchange) say(s Say) {
+	x.call.whole = s.Text
+	rest, begins := strings.CutPrefix(s.Text, x.call.partial)
+	_, after, asked := strings.Cut(x.call.asks, "<ending>")
+	ending, _, _ := strings.Cut(after, "</ending>")
+	switch {
+	case !begins || x.call.partial == "":
+	case asked:
+		s.Text = s.Continue.goOn(ending, s.Text, rest)
+	case x.call.asks == "":
+		s.Text = rest
+	}
+	x.call.said = s
+}
+
+// goOn returns what a model answers that is asked for the rest of its whole answer, with the end of what it
+// has said.
+func (c Continue) goOn(ending, whole, rest string) string {
+	switch c {
+	case Decline:
+		return "I'm sorry, but I can't go on with a response that was interrupted."
+	case Paraphrase:
+		return "As I was saying, " + strings.ToLower(strings.TrimSpace(ending)) + " – " + strings.TrimSpace(rest)
+	case Repeat:
+		return whole
+	}
+	return ending + rest
+}
+
+// lastTurns keeps the beginning of the model's answer that a request ends with, and what the user asks behind
+// it.
+type lastTurns struct{ partial, asks string }
+
+// add adds the next turn of a conversation, of the model or of others.
+func (l *lastTurns) add(model bool, text string) {
+	switch {
+	case model:
+		*l = lastTurns{partial: text}
+	case l.partial != "" && l.asks == "":
+		l.asks = text
+	default:
+		*l = lastTurns{}
+	}
+}
+
+// plainText returns the text of a message's content, which is a text or has parts.
+func plainText(content json.RawMessage) string {
+	var all string
+	if json.Unmarshal(content, &all) == nil {
+		return all
+	}
+	var parts []struct{ Text string }
+	_ = json.Unmarshal(content, &parts) // else there is none
+	for _, p := range parts {
+		all += p.Text
+	}
+	return all
+}

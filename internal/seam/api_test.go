@@ -1,0 +1,213 @@
+package seam_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
+	"github.com/ridethrough/ridethrough/internal/seam"
+)
+
+// anAPI is one API with a request, and how its client reads a stream.
+type anAPI struct {
+	name    string
+	dialect *dialect.Dialect
+	form    dialect.Form
+	path    string
+	request string
+	read    func(t *testing.T, frames [][]byte) reading
+}
+
+// reading is what a client has read of a stream.
+type reading struct {
+	text  string
+	calls []string // names and arguments
+	id    string
+	done  bool // the stream has its proper end
+	out   int  // output tokens
+}
+
+func apis() []anAPI {
+	const (
+		messages = `"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Tell me."}]`
+		contents = `{"contents":[{"role":"user","parts":[{"text":"Tell me."}]}],"generationConfig":{"maxOutputTokens":900,"thinkingConfig":{"includeThoughts":true}}}`
+	)
+	return []anAPI{
+		{
+			"anthropic", dialect.Anthropic(), dialect.Events, "/v1/messages",
+			`{"model":"claude-opus-4-6","max_tokens":900,"thinking":{"type":"adaptive"},"stream":true,"system":"Be brief.","messages":[{"role":"user","content":"Tell me."}]}`,
+			readAnthropic,
+		},
+		{
+			"openai-chat", dialect.OpenAIChat(), dialect.Events, "/v1/chat/completions",
+			`{"model":"m","max_completion_tokens":900,"stream":true,"stream_options":{"include_usage":true},` + messages + `}`, readChat,
+		},
+		{
+			"openai-responses", dialect.OpenAIResponses(), dialect.Events, "/v1/responses",
+			`{"model":"m","max_output_tokens":900,"store":false,"stream":true,"reasoning":{"summary":"auto"},"instructions":"Be brief.","input":"Tell me."}`,
+			readResponses,
+		},
+		{"gemini", dialect.Gemini(), dialect.Events, "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", contents, readGemini},
+		{"gemini-array", dialect.Gemini(), dialect.Array, "/v1beta/models/gemini-2.5-pro:streamGenerateContent", contents, readGemini},
+		{"ollama", dialect.Ollama(), dialect.Lines, "/api/chat", `{"model":"m","options":{"num_predict":900},` + messages + `}`, readOllama},
+	}
+}
+
+// answers are told apart by the texts, the reasoning and the calls that they have.
+var answers = []simulator.Say{
+	{Text: "The first line of the answer is here.\n\n| a | b |\n|---|---|\n| 😀 | 二 |\n\nAnd that is the end of it, at last."},
+	{Reasoning: "Let me think about it.", Text: "What has been thought about for some time is said now, and no sooner."},
+	{Text: "I will look into that file now, so please wait for a moment.", Calls: []simulator.Call{{Name: "read", Arguments: `{"path":"a file.txt"}`}}},
+}
+
+// TestAnswer_ContinuesBehindEveryFrame lets a stream of each API break off behind each of its frames. What
+// the client reads in all must be the whole answer, once.
+func TestAnswer_ContinuesBehindEveryFrame(t *testing.T) {
+	for _, api := range apis() {
+		for i, say := range answers {
+			t.Run(fmt.Sprintf("%s/%d", api.name, i), func(t *testing.T) {
+				p := simulator.New(simulator.Script{Then: say})
+				defer func() { _ = p.Close() }()
+				whole := api.ask(t, p, api.request)
+				want := api.read(t, whole)
+				if want.text != say.Text || !want.done {
+					t.Fatalf("the whole answer: got %+v, want the text %q", want, say.Text)
+				}
+				continued := 0
+				for n := range whole {
+					got, err := api.join(t, p, whole[:n])
+					if _, refused := errors.AsType[seam.Refusal](err); refused {
+						continue
+					}
+					if errors.Is(err, seam.ErrNoSeam) && api.read(t, whole[:n]).text == say.Text {
+						continue // all is said, and nothing follows that could tell
+					}
+					if err != nil {
+						t.Errorf("cut behind frame %d, %q: %v", n, whole[n-1], err)
+						continue
+					}
+					continued++
+					checkReading(t, fmt.Sprintf("cut behind frame %d, %q", n, whole[n-1]), api.read(t, got), want)
+				}
+				if continued < 4 {
+					t.Errorf("%d of %d cuts were continued, want 4 or more", continued, len(whole))
+				}
+			})
+		}
+	}
+}
+
+// TestAnswer_IsContinuedTwice lets the rest break off as well, behind each of its frames.
+func TestAnswer_IsContinuedTwice(t *testing.T) {
+	for _, api := range apis() {
+		t.Run(api.name, func(t *testing.T) {
+			p := simulator.New(simulator.Script{Then: answers[0]})
+			defer func() { _ = p.Close() }()
+			whole := api.ask(t, p, api.request)
+			want := api.read(t, whole)
+			first := whole[:len(whole)/2]
+			for n := 1; n < len(whole)/2; n++ {
+				a, shown := api.follow(first)
+				shown = append(shown, api.add(t, a, api.ask(t, p, api.continued(t, a))[:n])...)
+				shown = append(shown, api.rest(t, a, api.ask(t, p, api.continued(t, a)))...)
+				got := api.read(t, shown)
+				checkReading(t, fmt.Sprintf("the rest cut behind frame %d", n), got, want)
+				if _, err := a.Continue([]byte(api.request)); err == nil {
+					t.Errorf("a third continuation was not refused")
+				}
+			}
+		})
+	}
+}
+
+func checkReading(t *testing.T, where string, got, want reading) {
+	t.Helper()
+	if got.text != want.text || fmt.Sprint(got.calls) != fmt.Sprint(want.calls) || got.id != want.id || !got.done {
+		t.Errorf("%s: got %+v, want %+v", where, got, want)
+	}
+	if got.out < want.out || got.out > 4*want.out+60 {
+		t.Errorf("%s: output tokens: got %d, want those of both parts, more than %d", where, got.out, want.out)
+	}
+}
+
+// ask sends a request and returns the frames of its answer.
+func (api anAPI) ask(t *testing.T, p *simulator.Provider, body string) (frames [][]byte) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, httptest.NewRequest(http.MethodPost, api.path, strings.NewReader(body)))
+	if w.Code != http.StatusOK {
+		t.Fatalf("status %d: %s\n%s", w.Code, w.Body, body)
+	}
+	rest := w.Body.Bytes()
+	for len(rest) > 0 {
+		n := api.form.FrameLen(rest, 0)
+		if n <= 0 {
+			t.Fatalf("no frame begins %q", rest)
+		}
+		frames, rest = append(frames, bytes.Clone(rest[:n])), rest[n:]
+	}
+	return frames
+}
+
+// follow returns an answer whose client has been sent some frames.
+func (api anAPI) follow(frames [][]byte) (*seam.Answer, [][]byte) {
+	a := seam.NewAnswer(api.dialect, api.form, seam.Options{})
+	a.Shown(bytes.Join(frames, nil))
+	return a, append([][]byte(nil), frames...)
+}
+
+// join continues an answer and returns all frames that its client is sent.
+func (api anAPI) join(t *testing.T, p *simulator.Provider, first [][]byte) ([][]byte, error) {
+	t.Helper()
+	a, shown := api.follow(first)
+	body, err := a.Continue([]byte(api.request))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range api.ask(t, p, string(body)) {
+		send, err := a.Add(f)
+		if err != nil {
+			return nil, err
+		}
+		shown = append(shown, send)
+	}
+	send, err := a.End()
+	return append(shown, send), err
+}
+
+func (api anAPI) continued(t *testing.T, a *seam.Answer) string {
+	t.Helper()
+	body, err := a.Continue([]byte(api.request))
+	if err != nil {
+		t.Fatalf("continue: %v", err)
+	}
+	return string(body)
+}
+
+func (api anAPI) add(t *testing.T, a *seam.Answer, frames [][]byte) (shown [][]byte) {
+	t.Helper()
+	for _, f := range frames {
+		send, err := a.Add(f)
+		if err != nil {
+			t.Fatalf("frame %q: %v", f, err)
+		}
+		shown = append(shown, send)
+	}
+	return shown
+}
+
+func (api anAPI) rest(t *testing.T, a *seam.Answer, frames [][]byte) [][]byte {
+	t.Helper()
+	shown := api.add(t, a, frames)
+	send, err := a.End()
+	if err != nil {
+		t.Fatalf("end: %v", err)
+	}
+	return append(shown, send)
+}

@@ -1,0 +1,378 @@
+package seam_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
+	"github.com/ridethrough/ridethrough/internal/seam"
+)
+
+// said is what the answers of these tests have shown.
+const said = "The circuit opens when five tries in a row have failed, and then"
+
+// stopped is a stream of each API that has shown said.
+var stopped = map[string]string{
+	"anthropic": "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"usage\":{\"input_tokens\":9}}}\n\n" +
+		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n" +
+		"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"" + said + "\"}}\n\n",
+	"openai-chat": "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" + said + "\"}}]}\n\n",
+	"openai-responses": "event: response.created\ndata: {\"type\":\"response.created\",\"sequence_number\":0,\"response\":{\"id\":\"r\"}}\n\n" +
+		"event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"sequence_number\":1,\"item_id\":\"i\",\"output_index\":0,\"content_index\":0,\"delta\":\"" + said + "\"}\n\n",
+	"gemini": "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"" + said + "\"}]}}],\"responseId\":\"g\"}\r\n\r\n",
+	"ollama": "{\"model\":\"m\",\"message\":{\"content\":\"" + said + "\"},\"done\":false}\n",
+}
+
+// api returns an API by its name.
+func api(name string) anAPI {
+	for _, a := range apis() {
+		if a.name == name {
+			return a
+		}
+	}
+	panic(name)
+}
+
+// continueBehind continues an answer of an API behind what it has shown.
+func continueBehind(name, shown, request string, o seam.Options) (string, error) {
+	at := api(name)
+	a := seam.NewAnswer(at.dialect, at.form, o)
+	a.Shown([]byte(shown))
+	body, err := a.Continue([]byte(request))
+	return string(body), err
+}
+
+// TestAnswer_RefusesWhatCannotBeJoined has a request for each thing that forbids to continue its answer.
+func TestAnswer_RefusesWhatCannotBeJoined(t *testing.T) {
+	const (
+		user  = `"messages":[{"role":"user","content":"Hi"}]`
+		model = `"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"The"}]`
+		turns = `"contents":[{"role":"user","parts":[{"text":"Hi"}]}]`
+	)
+	for name, requests := range map[string][]string{
+		"anthropic": {
+			`{` + model + `}`,
+			`{"tool_choice":{"type":"any"},` + user + `}`,
+			`{"tool_choice":{"type":"tool","name":"x"},` + user + `}`,
+			`{"output_format":{"type":"json_schema"},` + user + `}`,
+			`{"output_config":{"format":{"type":"json_schema"}},` + user + `}`,
+			`{"messages":[{"role":"user","content":[{"type":"document","citations":{"enabled":true}}]}]}`,
+			`{"stop_sequences":["END","then it"],` + user + `}`,
+			`{"max_tokens":20,` + user + `}`,
+			`{"max_tokens":1030,"thinking":{"type":"enabled","budget_tokens":1024},` + user + `}`,
+			`{"max_tokens":20,` + user, `[]`, ``,
+		},
+		"openai-chat": {
+			`{` + model + `}`,
+			`{"tool_choice":"required",` + user + `}`,
+			`{"tool_choice":{"type":"function"},` + user + `}`,
+			`{"response_format":{"type":"json_object"},` + user + `}`,
+			`{"response_format":{"type":"json_schema"},` + user + `}`,
+			`{"guided_regex":"a*",` + user + `}`,
+			`{"logprobs":true,` + user + `}`,
+			`{"n":2,` + user + `}`,
+			`{"web_search_options":{},"messages":[{"role":"user","content":"Hi"}],"web_search_options":{"x":1}}`,
+			`{"web_search_options":{"search_context_size":"low"},` + user + `}`,
+			`{"audio":{"voice":"x"},` + user + `}`,
+			`{"modalities":["text","audio"],` + user + `}`,
+			`{"stop":"n it",` + user + `}`,
+			`{"stop":["x","then"],` + user + `}`,
+			`{"max_tokens":20,` + user + `}`,
+			`{"max_completion_tokens":20,` + user + `}`,
+			`{"continue_final_message":true,` + user + `}`,
+		},
+		"openai-responses": {
+			`{"input":"Hi"}`,
+			`{"store":true,"input":"Hi"}`,
+			`{"store":false,"previous_response_id":"r","input":"Hi"}`,
+			`{"store":false,"conversation":"c","input":"Hi"}`,
+			`{"store":false,"background":true,"input":"Hi"}`,
+			`{"store":false,"text":{"format":{"type":"json_schema"}},"input":"Hi"}`,
+			`{"store":false,"tool_choice":"required","input":"Hi"}`,
+			`{"store":false,"top_logprobs":2,"input":"Hi"}`,
+			`{"store":false,"include":["message.output_text.logprobs"],"input":"Hi"}`,
+			`{"store":false,"max_output_tokens":20,"input":"Hi"}`,
+		},
+		"gemini": {
+			`{"generationConfig":{"responseMimeType":"application/json"},` + turns + `}`,
+			`{"generation_config":{"response_mime_type":"application/json"},` + turns + `}`,
+			`{"generationConfig":{"responseJsonSchema":{"type":"object"}},` + turns + `}`,
+			`{"generationConfig":{"candidateCount":2},` + turns + `}`,
+			`{"generationConfig":{"responseLogprobs":true},` + turns + `}`,
+			`{"generationConfig":{"responseModalities":["TEXT","IMAGE"]},` + turns + `}`,
+			`{"generationConfig":{"stopSequences":["en it"]},` + turns + `}`,
+			`{"generationConfig":{"maxOutputTokens":20},` + turns + `}`,
+			`{"toolConfig":{"functionCallingConfig":{"mode":"ANY"}},` + turns + `}`,
+			`{"tools":[{"google_search":{}}],` + turns + `}`,
+			`{"contents":[{"role":"model","parts":[{"text":"The"}]}]}`,
+			`{"request":{` + turns + `}}`,
+		},
+		"ollama": {
+			`{` + model + `}`,
+			`{"format":"json",` + user + `}`,
+			`{"format":{"type":"object"},` + user + `}`,
+			`{"logprobs":true,` + user + `}`,
+			`{"options":{"stop":["then"]},` + user + `}`,
+			`{"options":{"num_predict":20},` + user + `}`,
+			`{"prompt":"Hi"}`,
+		},
+	} {
+		for _, request := range requests {
+			body, err := continueBehind(name, stopped[name], request, seam.Options{})
+			if _, refused := errors.AsType[seam.Refusal](err); !refused {
+				t.Errorf("%s: %s: got %s and %v, want a refusal", name, request, body, err)
+			}
+		}
+	}
+}
+
+// TestAnswer_RefusesWhatHasShownMoreThanText has a frame for each.
+func TestAnswer_RefusesWhatHasShownMoreThanText(t *testing.T) {
+	event := func(data string) string { return "data: " + data + "\n\n" }
+	for name, frames := range map[string][]string{
+		"anthropic": {
+			event(`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"x","input":{}}}`),
+			event(`{"type":"content_block_start","index":1,"content_block":{"type":"web_search_tool_result"}}`),
+			event(`{"type":"content_block_start","index":1,"content_block":{"type":"thinking","thinking":""}}`),
+			event(`{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{}}}`),
+			event(`{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`),
+		},
+		"openai-chat": {
+			event(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"x"}}]}}]}`),
+			event(`{"choices":[{"delta":{"annotations":[{"type":"url_citation"}]}}]}`),
+			event(`{"choices":[{"delta":{"refusal":"No"}}]}`),
+			event(`{"choices":[{"delta":{},"finish_reason":"stop"}]}`),
+			event(`{"choices":[{"delta":{"content":" it"},"logprobs":{"content":[{}]}}]}`),
+		},
+		"openai-responses": {
+			event(`{"type":"response.output_item.added","item":{"type":"function_call","name":"x"}}`),
+			event(`{"type":"response.output_item.added","item":{"type":"reasoning"}}`),
+			event(`{"type":"response.output_item.added","item":{"type":"web_search_call"}}`),
+			event(`{"type":"response.output_text.annotation.added"}`),
+			event(`{"type":"response.refusal.delta","delta":"No"}`),
+			event(`{"type":"response.completed"}`),
+		},
+		"gemini": {
+			event(`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"x"}}]}}]}`),
+			event(`{"candidates":[{"content":{"parts":[{"executableCode":{}}]}}]}`),
+			event(`{"candidates":[{"groundingMetadata":{"x":1}}]}`),
+			event(`{"candidates":[{"finishReason":"STOP"}]}`),
+		},
+		"ollama": {
+			`{"message":{"content":"","tool_calls":[{"function":{"name":"x"}}]},"done":false}` + "\n",
+			`{"message":{"content":""},"done":true}` + "\n",
+		},
+	} {
+		if _, err := continueBehind(name, stopped[name], api(name).request, seam.Options{}); err != nil {
+			t.Errorf("%s: text alone: %v", name, err)
+		}
+		for _, frame := range frames {
+			body, err := continueBehind(name, stopped[name]+frame, api(name).request, seam.Options{})
+			if _, refused := errors.AsType[seam.Refusal](err); !refused {
+				t.Errorf("%s: %s: got %s and %v, want a refusal", name, frame, body, err)
+			}
+		}
+	}
+}
+
+// TestAnswer_LimitIsDeducted compares the limits of the requests: what was shown is taken from it, and what
+// is repeated is added.
+func TestAnswer_LimitIsDeducted(t *testing.T) {
+	for name, path := range map[string][]string{
+		"anthropic": {"max_tokens"}, "openai-chat": {"max_completion_tokens"}, "openai-responses": {"max_output_tokens"},
+		"gemini": {"generationConfig", "maxOutputTokens"}, "ollama": {"options", "num_predict"},
+	} {
+		body, err := continueBehind(name, stopped[name], api(name).request, seam.Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		limit := []byte(body)
+		for _, key := range path {
+			limit = dialect.Member(limit, key)
+		}
+		var got int
+		decode(t, limit, &got)
+		if got >= 900 || got < 890 {
+			t.Errorf("%s: got the limit %d, want somewhat less than 900", name, got)
+		}
+	}
+}
+
+// The bugs for which LiteLLM took its continuation back, each in its own words.
+
+// TestLiteLLM_PrefillOfNewerModels is its #27967: the second request ended with the model's turn, a 400 from
+// Claude 4.6 on.
+func TestLiteLLM_PrefillOfNewerModels(t *testing.T) {
+	for _, at := range apis() {
+		p := simulator.New(simulator.Script{Then: simulator.Say{Text: answers[0].Text, Continue: simulator.NoPrefill}})
+		whole := at.ask(t, p, at.request)
+		got, err := at.join(t, p, whole[:len(whole)/2])
+		if err != nil {
+			t.Errorf("%s: %v", at.name, err)
+		} else if r := at.read(t, got); r.text != answers[0].Text {
+			t.Errorf("%s: got %q, want %q", at.name, r.text, answers[0].Text)
+		}
+		_ = p.Close()
+	}
+}
+
+// TestLiteLLM_SystemPromptIsOverridden is its #18229: another system prompt was added. All that a request has
+// must stay as it is, byte by byte, so that the prompt's cache holds too.
+func TestLiteLLM_SystemPromptIsOverridden(t *testing.T) {
+	for name, members := range map[string]string{
+		"anthropic": `"system":[{"type":"text","text":"You are <Lexomat>.","cache_control":{"type":"ephemeral"}}],"tools":[{"name":"x", "input_schema":{}}],` +
+			`"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"x","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]}]`,
+		"openai-chat":      `"tools":[{"type":"function"}],"messages":[{"role":"system","content":"You are <Lexomat>."},{"role":"user","content":"Hi"}]`,
+		"openai-responses": `"store":false,"instructions":"You are <Lexomat>.","tools":[{"type":"function"}],"input":[{"role":"user","content":"Hi"}]`,
+		"gemini":           `"systemInstruction":{"parts":[{"text":"You are <Lexomat>."}]},"tools":[{"functionDeclarations":[]}],"contents":[{"role":"user","parts":[{"text":"Hi"}]}]`,
+		"ollama":           `"tools":[{"type":"function"}],"messages":[{"role":"system","content":"You are <Lexomat>."},{"role":"user","content":"Hi"}]`,
+	} {
+		body, err := continueBehind(name, stopped[name], `{`+members+`,"temperature":0.50}`, seam.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		before := `{` + strings.TrimSuffix(members, "]")
+		if !strings.HasPrefix(body, before+",") || !strings.HasSuffix(body, `],"temperature":0.50}`) || strings.Count(body, `"system"`) != strings.Count(before, `"system"`) {
+			t.Errorf("%s: got %s, want it to begin with %s", name, body, before)
+		}
+	}
+}
+
+// TestLiteLLM_ToolCallsAreCorrupted is its #31067: an answer that would have called a tool became prose, with
+// a clean end. A call behind the text must come through, and one that was shown is not repeated.
+func TestLiteLLM_ToolCallsAreCorrupted(t *testing.T) {
+	for _, at := range apis() {
+		p := simulator.New(simulator.Script{Then: answers[2]})
+		whole := at.ask(t, p, at.request)
+		want := at.read(t, whole).calls
+		continued := false
+		for n := range whole {
+			got, err := at.join(t, p, whole[:n])
+			if err != nil {
+				continue
+			}
+			continued = true
+			if calls := at.read(t, got).calls; fmt.Sprint(calls) != fmt.Sprint(want) {
+				t.Errorf("%s, cut behind frame %d: got the calls %v, want %v", at.name, n, calls, want)
+			}
+		}
+		if !continued {
+			t.Errorf("%s: no cut was continued", at.name)
+		}
+		_ = p.Close()
+	}
+}
+
+// TestLiteLLM_ContentIsDuplicated is its #32835: what had been shown came again. A model that starts over, or
+// says anything else, is not shown.
+func TestLiteLLM_ContentIsDuplicated(t *testing.T) {
+	for _, way := range []simulator.Continue{simulator.Repeat, simulator.Paraphrase, simulator.Decline} {
+		for _, at := range apis() {
+			text := strings.Repeat("A line that was said before, and is said again. ", 7) + answers[0].Text
+			p := simulator.New(simulator.Script{Then: simulator.Say{Text: text, Continue: way}})
+			whole := at.ask(t, p, at.request)
+			a, shown := at.follow(whole[:len(whole)-8])
+			var err error
+			for _, f := range at.ask(t, p, at.continued(t, a)) {
+				var send []byte
+				if send, err = a.Add(f); len(send) > 0 {
+					t.Errorf("%s, %s: %q was shown behind %d frames", at.name, way, send, len(shown))
+				}
+				if err != nil {
+					break
+				}
+			}
+			if !errors.Is(err, seam.ErrNoSeam) {
+				t.Errorf("%s, %s: got %v, want %v", at.name, way, err, seam.ErrNoSeam)
+			}
+			_ = p.Close()
+		}
+	}
+}
+
+// TestOptions_Prefill lets servers of one's own go on with the model's turn.
+func TestOptions_Prefill(t *testing.T) {
+	for name, want := range map[string]string{
+		"openai-chat": `{"role":"assistant","content":"` + said + `"}],"continue_final_message":true,"add_generation_prompt":false}`,
+		"ollama":      `{"role":"assistant","content":"` + said + `"}]}`,
+		"anthropic":   `"}]}]}`,
+	} {
+		at := api(name)
+		a := seam.NewAnswer(at.dialect, at.form, seam.Options{Prefill: true})
+		a.Shown([]byte(stopped[name]))
+		body, err := a.Continue([]byte(`{"messages":[{"role":"user","content":"Hi"}]}`))
+		if err != nil || !strings.HasSuffix(string(body), want) || (name == "anthropic") != strings.Contains(string(body), "ending") {
+			t.Errorf("%s: got %s and %v, want the end %s", name, body, err, want)
+		}
+	}
+	for second, want := range map[string]string{
+		" it closes.":          " it closes.",
+		said + " it closes.":   "", // a server that starts over
+		"\n\nit closes.":       "", // a template that begins another turn
+		". It closes; " + said: ". It closes; " + said,
+	} {
+		at := api("openai-chat")
+		a := seam.NewAnswer(at.dialect, at.form, seam.Options{Prefill: true})
+		a.Shown([]byte(stopped["openai-chat"]))
+		_ = at.continued(t, a)
+		read := ""
+		for _, r := range second {
+			send, err := a.Add(chatChunk("two", string(r), ""))
+			if err != nil {
+				break
+			}
+			read += strings.ReplaceAll(string(send), `"id":"c"`, `"id":"one"`)
+		}
+		if got := chatText(t, []byte(read)); got != want {
+			t.Errorf("%q: got %q, want %q", second, got, want)
+		}
+	}
+}
+
+// TestAnswer_OtherFormsAreNotContinued has none for what is not streamed, and for APIs without a rule.
+func TestAnswer_OtherFormsAreNotContinued(t *testing.T) {
+	for _, row := range []struct {
+		path string
+		form dialect.Form
+	}{
+		{"/v1/messages", dialect.JSON},
+		{"/v1/completions", dialect.Events},
+		{"/v2/chat", dialect.Events},
+		{"/model/m/invoke-with-response-stream", dialect.AWSEvents},
+	} {
+		d := dialect.Of("POST", row.path)
+		if d == nil {
+			t.Fatalf("%s: no dialect", row.path)
+		}
+		if a := seam.NewAnswer(d, row.form, seam.Options{}); a != nil {
+			t.Errorf("%s: got %v, want none", row.path, a)
+		}
+	}
+}
+
+// TestAnswer_RequestAsksInTheUsersVoice looks at what the model is asked: models refuse notices that look
+// like instructions of another party.
+func TestAnswer_RequestAsksInTheUsersVoice(t *testing.T) {
+	body, err := continueBehind("openai-chat", stopped["openai-chat"], `{"messages":[{"role":"user","content":"Hi"}]}`, seam.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var request struct {
+		Messages []struct{ Role, Content string }
+	}
+	if err := json.Unmarshal([]byte(body), &request); err != nil {
+		t.Fatal(err)
+	}
+	turn := request.Messages[2]
+	if turn.Role != "user" || !strings.HasPrefix(turn.Content, "Your previous response was interrupted") || strings.ContainsAny(turn.Content, "[]") {
+		t.Errorf("got %s: %s, want the user's words", turn.Role, turn.Content)
+	}
+	if got := ending(t, []byte(body)); !strings.HasSuffix(said, got) || len(got) < 40 {
+		t.Errorf("got the ending %q, want the last 40 characters of %q", got, said)
+	}
+}
