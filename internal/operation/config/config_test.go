@@ -62,7 +62,7 @@ spool: {memory: 1GiB, dir: spool}
 notices:
   to:
     team: {kind: slack, url: {env: SLACK_WEBHOOK}, events: [began, ended]}
-    phone: {kind: ntfy, url: "https://ntfy.sh/topic", token: {file: ntfy-token}, template: "{{.Title}}"}
+    phone: {kind: ntfy, url: "https://ntfy.sh/topic", token: {file: ntfy-token}, template: "${title}"}
     here: {kind: desktop}
   after: 2m
   remind: none

@@ -52,7 +52,7 @@ func targets() codec[target] {
 		newField("url", noticeURLs(), func(t *target) *noticeURL { return &t.url }, fieldDoc{"Where it is sent. The URL of `slack` is a secret, and so may be others; those must not be in the configuration file itself.", "", "required, but for desktop"}),
 		newField("token", secrets(), func(t *target) *secret { return &t.token }, fieldDoc{"A token that is sent as `Authorization: Bearer`.", "", "none"}),
 		newField("events", seq("a list of events", oneOf("an event", strs(notify.Events())...)), func(t *target) *[]string { return &t.events }, fieldDoc{"Which notices go there.", "", "all"}),
-		newField("template", noticeTemplate(), func(t *target) *string { return &t.template }, fieldDoc{"A text/template of the notice's text, or of the whole body for `webhook`.", "", "the usual text"}),
+		newField("template", noticeTemplate(), func(t *target) *string { return &t.template }, fieldDoc{"A template of the notice's text, or of the whole body for `webhook`.", "", "the usual text"}),
 	), checkTarget)
 }
 
@@ -120,7 +120,7 @@ func noticeURLs() codec[noticeURL] {
 
 // noticeTemplate is the codec of a template.
 func noticeTemplate() codec[string] {
-	return scalar(schema{expected: "a template such as {{.Title}}: {{.Text}}"}, func(s string) (string, error) {
+	return scalar(schema{expected: "a template such as ${title}: ${text}"}, func(s string) (string, error) {
 		_, err := notify.Parse(s)
 		return s, err
 	}, itself)

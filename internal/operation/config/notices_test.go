@@ -39,7 +39,7 @@ func TestConfig_Notices(t *testing.T) {
 	if diff := cmp.Diff([]notify.Event{notify.Began, notify.Ended}, s.Targets[0].Events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	if s.Targets[1].Template == nil || s.Targets[2].URL != nil {
+	if s.Targets[1].Template == "" || s.Targets[2].URL != nil {
 		t.Errorf("targets: got %+v, want a template for the second and no URL for the third", s.Targets)
 	}
 	usual := parse(t, "notices: {to: {here: {kind: desktop}}}\n")
@@ -58,7 +58,7 @@ func TestConfig_NoticesReportMistakes(t *testing.T) {
 		{`{url: "http://127.0.0.1:1"}`, "the field kind is required", ""},
 		{`{kind: pager, url: "http://127.0.0.1:1"}`, `"pager"; want a kind of target: webhook, ntfy, slack or desktop`, ""},
 		{`{kind: webhook, url: "http://127.0.0.1:1", events: [sometimes]}`, `"sometimes"; want an event`, ""},
-		{`{kind: webhook, url: "http://127.0.0.1:1", template: "{{.Prompt}}"}`, "can't evaluate field Prompt", ""},
+		{`{kind: webhook, url: "http://127.0.0.1:1", template: "${prompt}"}`, "a notice has no ${prompt}", ""},
 		{`{kind: webhook, url: "http://127.0.0.1:1", token: "abcd"}`, "a secret must not be in the configuration file", "abcd"},
 	} {
 		_, err := config.Parse("config.yaml", []byte("notices:\n  to:\n    a: "+c.target+"\n"))

@@ -30,7 +30,7 @@ const (
 // Events returns the events that a target may choose.
 func Events() []Event { return []Event{Began, Continues, Ended, Limit, Reset} }
 
-// Notice is what is said. Its exported names are the fields of templates.
+// Notice is what is said.
 type Notice struct {
 	Event     Event
 	ID        string   // the same in all notices of one incident or limit

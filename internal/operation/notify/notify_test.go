@@ -92,7 +92,7 @@ func TestTarget_SendsEachKind(t *testing.T) {
 	}{
 		{kind: notify.Ntfy, token: "tk_1", title: "anthropic fails", auth: "Bearer tk_1", contentType: "text/plain; charset=utf-8", body: words},
 		{kind: notify.Slack, contentType: "application/json", body: `{"text":"*anthropic fails*\n` + words + `"}`},
-		{kind: notify.Webhook, contentType: "application/json", bodyContains: `"tries":17,"failures":12,"calls":5,"held":1,"waiting":4,"vendor":"All Systems Operational"`},
+		{kind: notify.Webhook, contentType: "application/json", bodyContains: `"tries":17,"failures":12,"failedPercent":71,"calls":5,"held":1,"waiting":4,"vendor":"All Systems Operational"`},
 	} {
 		t.Run(string(c.kind), func(t *testing.T) {
 			s := newServer(nil)
@@ -167,9 +167,9 @@ func TestTarget_TemplateIsTheTextOrTheBody(t *testing.T) {
 		kind                 notify.Kind
 		template, want, form string
 	}{
-		{notify.Ntfy, "{{.Upstream}}: {{.FailedPercent}} %, {{.Waiting}} waiting", "anthropic: 71 %, 4 waiting", "text/plain; charset=utf-8"},
-		{notify.Webhook, `{"content":{{json .Text}}}`, `{"content":"Server overloaded since `, "application/json"},
-		{notify.Webhook, "{{.Title}} on {{.Host}}", "anthropic fails on host", "text/plain; charset=utf-8"},
+		{notify.Ntfy, "${upstream}: ${failedPercent} %, ${waiting} waiting", "anthropic: 71 %, 4 waiting", "text/plain; charset=utf-8"},
+		{notify.Webhook, `{"content":${json text}}`, `{"content":"Server overloaded since `, "application/json"},
+		{notify.Webhook, "${title} on ${host}$", "anthropic fails on host$", "text/plain; charset=utf-8"},
 	} {
 		s, target := newServer(nil), hook(c.kind)
 		var err error
@@ -185,8 +185,8 @@ func TestTarget_TemplateIsTheTextOrTheBody(t *testing.T) {
 	}
 }
 
-func TestParse_RefusesATemplateThatAnyNoticeBreaks(t *testing.T) {
-	for _, text := range []string{"{{.Prompt}}", "{{.Title", "{{index .Models 0}}"} {
+func TestParse_RefusesWhatIsNoField(t *testing.T) {
+	for _, text := range []string{"${prompt}", "${title", "${}", "${json}", "${TITLE}"} {
 		if _, err := notify.Parse(text); err == nil {
 			t.Errorf("Parse(%q): got no error, want one", text)
 		}

@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"text/template"
 	"time"
 )
 
@@ -34,7 +32,7 @@ type Target struct {
 	URL      func() (string, error) // nil: a desktop has none. It may be a secret, and is not logged
 	Token    func() (string, error) // is sent as a bearer token; nil: none
 	Events   []Event                // nil: all
-	Template *template.Template     // of the text, or of a webhook's whole body; nil: the usual ones
+	Template Template               // of the text, or of a webhook's whole body; "": the usual ones
 }
 
 // Settings are the targets, and when they are told something.
@@ -50,47 +48,12 @@ func (t *Target) wants(n Notice) bool {
 	return n.Event == Test || len(t.Events) == 0 || slices.Contains(t.Events, n.Event)
 }
 
-// Parse parses a template and tries it with a notice of each event, also one without models. Besides the fields and
-// methods of [Notice] it has the function json, which writes a value as JSON.
-func Parse(text string) (*template.Template, error) {
-	t, err := template.New("template").Option("missingkey=error").Funcs(template.FuncMap{"json": toJSON}).Parse(text)
-	if err != nil {
-		return nil, plain(err)
-	}
-	for _, n := range Sample("host", time.Now()) {
-		if _, err := render(t, n); err != nil {
-			return nil, err
-		}
-	}
-	return t, nil
-}
-
-// toJSON returns a value as JSON.
-func toJSON(v any) (string, error) {
-	text, err := json.Marshal(v)
-	return string(text), err
-}
-
-// render returns the text of a template.
-func render(t *template.Template, n Notice) (string, error) {
-	var b bytes.Buffer
-	if err := t.Execute(&b, n); err != nil {
-		return "", plain(err)
-	}
-	return b.String(), nil
-}
-
-// plain returns an error of a template without the words of its package.
-func plain(err error) error {
-	return errors.New(strings.TrimPrefix(err.Error(), "template: "))
-}
-
 // text returns what a target is told in words.
 func (t *Target) text(n Notice) (string, error) {
-	if t.Template == nil {
+	if t.Template == "" {
 		return n.Text(), nil
 	}
-	return render(t.Template, n)
+	return t.Template.fill(n)
 }
 
 // CheckURL returns an error if a target cannot have the URL. The error does not contain it.
@@ -107,37 +70,40 @@ func CheckURL(s string) error {
 
 // noticeJSON is a notice as the body of a webhook. Durations are in milliseconds.
 type noticeJSON struct {
-	Event     Event     `json:"event"`
-	ID        string    `json:"id"`
-	Title     string    `json:"title"`
-	Text      string    `json:"text"`
-	Upstream  string    `json:"upstream,omitzero"`
-	Models    []string  `json:"models,omitzero"`
-	Partial   bool      `json:"partial,omitzero"`
-	Cause     string    `json:"cause,omitzero"`
-	At        time.Time `json:"at"`
-	Began     time.Time `json:"began,omitzero"`
-	Ended     time.Time `json:"ended,omitzero"`
-	Resets    time.Time `json:"resets,omitzero"`
-	LastedMs  int64     `json:"lastedMs,omitzero"`
-	Recovered bool      `json:"recovered,omitzero"`
-	Tries     int       `json:"tries,omitzero"`
-	Failures  int       `json:"failures,omitzero"`
-	Calls     int       `json:"calls,omitzero"`
-	Held      int       `json:"held,omitzero"`
-	Lost      int       `json:"lost,omitzero"`
-	Waiting   int       `json:"waiting,omitzero"`
-	Vendor    string    `json:"vendor,omitzero"`
-	Host      string    `json:"host,omitzero"`
+	Event         Event     `json:"event"`
+	ID            string    `json:"id"`
+	Title         string    `json:"title"`
+	Text          string    `json:"text"`
+	Upstream      string    `json:"upstream,omitzero"`
+	Models        []string  `json:"models,omitzero"`
+	Partial       bool      `json:"partial,omitzero"`
+	Cause         string    `json:"cause,omitzero"`
+	At            time.Time `json:"at"`
+	Began         time.Time `json:"began,omitzero"`
+	Ended         time.Time `json:"ended,omitzero"`
+	Resets        time.Time `json:"resets,omitzero"`
+	LastedMs      int64     `json:"lastedMs,omitzero"`
+	Recovered     bool      `json:"recovered,omitzero"`
+	Tries         int       `json:"tries,omitzero"`
+	Failures      int       `json:"failures,omitzero"`
+	FailedPercent int       `json:"failedPercent,omitzero"`
+	Calls         int       `json:"calls,omitzero"`
+	Held          int       `json:"held,omitzero"`
+	Lost          int       `json:"lost,omitzero"`
+	Waiting       int       `json:"waiting,omitzero"`
+	Vendor        string    `json:"vendor,omitzero"`
+	Host          string    `json:"host,omitzero"`
 }
 
 // body returns the notice as JSON.
-func (n Notice) body() ([]byte, error) {
-	return json.Marshal(noticeJSON{
+func (n Notice) body() ([]byte, error) { return json.Marshal(n.form()) }
+
+func (n Notice) form() noticeJSON {
+	return noticeJSON{
 		Event: n.Event, ID: n.ID, Title: n.Title(), Text: n.Text(), Upstream: n.Upstream, Models: n.Models, Partial: n.Partial, Cause: n.Cause,
 		At: utc(n.At), Began: utc(n.Began), Ended: utc(n.Ended), Resets: utc(n.Resets), LastedMs: n.Lasted.Milliseconds(), Recovered: n.Recovered,
-		Tries: n.Tries, Failures: n.Failures, Calls: n.Calls, Held: n.Held, Lost: n.Lost, Waiting: n.Waiting(), Vendor: n.Vendor, Host: n.Host,
-	})
+		Tries: n.Tries, Failures: n.Failures, FailedPercent: n.FailedPercent(), Calls: n.Calls, Held: n.Held, Lost: n.Lost, Waiting: n.Waiting(), Vendor: n.Vendor, Host: n.Host,
+	}
 }
 
 // utc returns a time as it is written in JSON: to the millisecond.
@@ -156,7 +122,7 @@ type message struct {
 
 // message returns what is posted to the target.
 func (t *Target) message(n Notice) (m message, err error) {
-	if t.Kind == Webhook && t.Template == nil {
+	if t.Kind == Webhook && t.Template == "" {
 		m.body, err = n.body()
 		m.header = map[string]string{"Content-Type": "application/json"}
 		return m, err
