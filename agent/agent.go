@@ -79,6 +79,10 @@ type Agent struct {
 	// so that the one after a wait answers what was said in it. nil: none.
 	Steering func() []turn.UserMessage
 
+	// OnHold gets what ends the wait in which a gateway of this project holds the turn's request, for each such
+	// wait, and nil when the gateway holds it no longer. nil: none.
+	OnHold func(retryNow func(context.Context) error)
+
 	OnActivity func(Activity) // reports progress, for a watchdog; nil: none
 	OnReport   func(Report)   // gets the tries, waits and ends of turns, one at a time for each turn; nil: none
 	MaxSteps   int            // the limit on the answers of a turn; 0: 100

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/preamble"
 	"github.com/ridethrough/ridethrough/internal/route"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
@@ -55,7 +56,7 @@ func (a *attempt) failed() error {
 
 // errorEvent returns the event of a fault that ends a turn.
 func (a *attempt) errorEvent(f *fault.Error) turn.Error {
-	e := turn.NewError(f, max(0, a.last.N-1), a.last.Waited)
+	e := turn.NewError(f, max(0, a.last.N-1)+a.heldRetries, a.last.Waited)
 	e.Name, e.Stop = a.model.Name(), a.stop
 	switch {
 	case a.committed:
@@ -111,29 +112,38 @@ func (r *run) leavesAtOnce(k fault.Kind) bool {
 // attempt is one run of the policy with one model, and its outcome.
 type attempt struct {
 	*run
-	model     llm.Model
-	last      retry.Try     // the last that counts
-	announced int           // the number of the last failed try whose wait was announced
-	answer    llm.Collector // as much of it as has arrived
-	committed bool          // content has arrived
-	fault     *fault.Error  // why it failed; nil: it did not
-	stop      policy.Stop   // why it was not tried again; "": the next model takes over
-	err       error         // what else ended it: the reader, ctx, or Sleep
+	model       llm.Model
+	last        retry.Try               // the last that counts
+	announced   int                     // the number of the last failed try whose wait was announced
+	answer      llm.Collector           // as much of it as has arrived
+	committed   bool                    // content has arrived
+	fault       *fault.Error            // why it failed; nil: it did not
+	stop        policy.Stop             // why it was not tried again; "": the next model takes over
+	heldRetries int                     // those of a gateway that has held a try
+	patienceEnd *time.Timer             // ends the wait of such a gateway; nil: nothing does
+	slept       time.Duration           // of the policy's budget
+	cancel      context.CancelCauseFunc // ends the tries
+	err         error                   // what else ended it: the reader, ctx, or Sleep
 }
 
 func (r *run) attempt(m llm.Model) *attempt { return &attempt{run: r, model: m} }
 
 // stream asks the model and yields its deltas.
 func (a *attempt) stream() {
+	caller := a.caller()
 	open := func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] {
 		if a.err = a.takeSteering(); a.err != nil {
 			return noTry(a.err)
 		}
-		return a.model.Stream(ctx, a.request())
+		return a.model.Stream(preamble.With(ctx, caller), a.request())
 	}
 	retrier, leave := a.retrier()
 	defer leave()
-	for part, err := range retry.Stream(a.ctx, retrier, llm.IsContent, open) {
+	retrier.Held = caller.TakeWaited
+	ctx, cancel := context.WithCancelCause(a.ctx)
+	defer cancel(nil)
+	a.cancel = cancel
+	for part, err := range retry.Stream(ctx, retrier, llm.IsContent, open) {
 		if err != nil {
 			a.noteEnd(err)
 			return

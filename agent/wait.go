@@ -21,6 +21,7 @@ func (a *attempt) retrier() (e retry.Retrier, leave func()) {
 		e.Breaker, leave = a.Breaker(a.model.Name())
 	}
 	e.Start, a.route.Run = a.route.Run, policy.Run{} // a stored run continues once
+	a.slept = e.Start.Slept
 	onTry := e.OnTry
 	e.OnTry = func(t retry.Try) {
 		if onTry != nil {
@@ -54,7 +55,7 @@ func (a *attempt) onTry(t retry.Try) {
 	if t.Fault != nil && t.Run.Tries < t.N {
 		return // an early probe, or the caller has left
 	}
-	a.last = t
+	a.last, a.slept = t, t.Run.Slept
 	if t.Recovered() {
 		a.reportActivity(Recovered)
 		recovered := turn.Recovered{Name: a.model.Name(), Retries: t.Run.Tries, Waited: t.Waited}

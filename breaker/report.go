@@ -26,6 +26,8 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) {
 	case f == nil:
 		b.answered = now
 		b.success(c, now)
+	case f.GivenUp:
+		// the gateway on the way decides for its callers, and tells them apart
 	default:
 		bare := *f
 		bare.Err, bare.Body = nil, "" // they may hold something open, or much

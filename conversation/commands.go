@@ -47,7 +47,7 @@ func (w *worker) listenForCommands(ctx context.Context) (over <-chan struct{}, e
 			case sayStop:
 				w.stop(errAborted)
 			case sayNow:
-				w.retryNow()
+				w.retryNow(ctx)
 			case sayLook:
 				w.look(ctx)
 			}
@@ -78,15 +78,26 @@ func (w *worker) onEvent(ctx context.Context, e turn.Event) {
 		w.runner.dropWait(ctx, w.log.id, w.turn)
 		w.runner.announceRecovery(ctx, e.Provider)
 	}
-	if r, ok := e.(turn.Retry); ok {
+	if r, ok := e.(turn.Retry); ok && !w.isHeld() {
 		w.deferRetry(r)
 		return
+	} else if ok {
+		w.noteHeldWait(ctx, r)
 	}
 	if turn.Kept(e) {
 		return // it came with its append
 	}
 	w.flushDeferred(ctx)
 	w.publish(ctx, e)
+}
+
+// noteHeldWait notes a wait in which a gateway holds the turn's request. It is not recorded: another worker would
+// send the request again, and the gateway would go on in that wait.
+func (w *worker) noteHeldWait(ctx context.Context, e turn.Retry) {
+	w.mu.Lock()
+	wait := (&park{Retry: e}).of(w.log.id, w.log.settings.Title, w.turn, w.log.now.since)
+	w.mu.Unlock()
+	w.runner.noteWait(ctx, wait)
 }
 
 // deferRetry puts a retry aside until its wait is kept: what people have seen has been

@@ -28,15 +28,16 @@ type worker struct {
 	turn       string
 	job        string // the id of the job that it executes
 	epoch      int
-	parent     string        // the traceparent of the turn's request; "": none
-	now        bool          // a user has asked for the first try
-	retryAsked bool          // a user has asked for the next one since its wait was told of
-	caller     *sharedCaller // of the breaker of the provider in use; nil: none
-	said       bool          // content has come since it took the turn
-	asked      llm.Name      // the model of the last retry
-	deferred   *turn.Retry   // one that is told of when its wait is kept; nil: none is
+	parent     string                      // the traceparent of the turn's request; "": none
+	now        bool                        // a user has asked for the first try
+	retryAsked bool                        // a user has asked for the next one since its wait was told of
+	caller     *sharedCaller               // of the breaker of the provider in use; nil: none
+	said       bool                        // content has come since it took the turn
+	held       func(context.Context) error // ends the wait in which a gateway holds the turn's request; nil: none does
+	asked      llm.Name                    // the model of the last retry
+	deferred   *turn.Retry                 // one that is told of when its wait is kept; nil: none is
 
-	mu   sync.Mutex // guards log, retryAsked, caller and deferred while the turn runs
+	mu   sync.Mutex // guards log, retryAsked, caller, held and deferred while the turn runs
 	stop context.CancelCauseFunc
 }
 
@@ -181,6 +182,7 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 		return w.keep(each, w.runner.appendWhenAvailable(ctx), events...)
 	}
 	a.Steering, a.SpreadWait, a.Retry.Sleep, a.Breaker = w.steering, lengthen, w.wait, w.acquireBreaker
+	a.OnHold = w.setHold
 	a.OnReport = func(e agent.Report) { w.report(ctx, e) }
 	for {
 		err := w.drive(ctx, a, input)
@@ -350,12 +352,33 @@ func (w *worker) acquireBreaker(name llm.Name) (retry.Breaker, func()) {
 }
 
 // retryNow ends the wait that the worker is in, or about to be in.
-func (w *worker) retryNow() {
+func (w *worker) retryNow(ctx context.Context) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.retryAsked = true; w.caller != nil {
+	held := w.held
+	if w.retryAsked = true; held == nil && w.caller != nil {
 		w.caller.RetryNow()
 	}
+	w.mu.Unlock()
+	if held == nil {
+		return
+	}
+	if err := held(ctx); err != nil && ctx.Err() == nil {
+		w.runner.Log.Warn("the gateway does not retry now", "conversation", w.log.id, "error", err)
+	}
+}
+
+// setHold notes what ends the wait in which a gateway holds the turn's request; nil: it holds none.
+func (w *worker) setHold(retryNow func(context.Context) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = retryNow
+}
+
+// isHeld reports whether a gateway holds the turn's request.
+func (w *worker) isHeld() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.held != nil
 }
 
 // setRetryRequested notes whether a user has asked for the next try.

@@ -24,6 +24,7 @@ type Error struct {
 	ResetAt time.Time     // when a spent quota is available again; zero: not stated
 	Window  bool          // a usage window is spent, such as one of five hours, and opens again at ResetAt
 	Final   bool          // the request must not be sent again: x-should-retry: false, or a rule
+	GivenUp bool          // a gateway of this project on the way has tried again as its policy says: Final is set too
 	Retries int           // how many retries in a row are worth it, whether or not a policy lists the kind; 0: as the policy says
 
 	Guessed   bool   // the kind is inferred from the wording; false: a table, a status or a type states it

@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/preamble"
 	"github.com/ridethrough/ridethrough/internal/spool"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/transport"
 )
 
@@ -40,16 +43,26 @@ func (c *call) forward(resp *http.Response) {
 	if model := c.shared.at.model; model != c.parsed.Model {
 		h["X-Ridethrough-Model"] = []string{model}
 	}
-	if n := c.outcome.Retries(); n > 0 {
-		h.Set("X-Ridethrough-Retries", strconv.Itoa(n))
-		h.Set("X-Ridethrough-Waited-Ms", strconv.FormatInt(c.outcome.Waited.Milliseconds(), 10))
-	}
+	h[preamble.Call] = []string{strconv.FormatInt(c.info.ID, 10)}
+	c.setStop(c.outcome)
 	c.status = resp.StatusCode
 	if f := c.outcome.Fault; c.outcome.Verdict.Stop != "" {
 		c.status = c.client().FinalStatus(c.status, f.Kind)
 	}
 	c.w.WriteHeader(c.status)
 	c.copyBody(resp.Body)
+}
+
+// setStop sets the headers that say how often a call was retried, and why not once more.
+func (c *call) setStop(w policy.Wait) {
+	h := c.w.Header()
+	if n := w.Retries(); n > 0 {
+		h.Set("X-Ridethrough-Retries", strconv.Itoa(n))
+		h.Set("X-Ridethrough-Waited-Ms", strconv.FormatInt(w.Waited.Milliseconds(), 10))
+	}
+	if w.Verdict.Stop != "" {
+		h.Set(classify.GatewayStop, strings.ReplaceAll(string(w.Verdict.Stop), " ", "-"))
+	}
 }
 
 // resume continues after the keepalive has sent the headers: with the answer, or

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/internal/plural"
+	"github.com/ridethrough/ridethrough/internal/preamble"
 	"github.com/ridethrough/ridethrough/internal/send"
 	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/policy"
@@ -38,23 +40,30 @@ type call struct {
 	stayed     time.Duration           // how long its client stayed with that one; 0: there was none
 	silence    time.Duration           // of the same request's try before, which had not begun to answer when its client left
 	shared     *sharedRequest
-	kept       *keptAnswer // that it sends; nil: it is not kept
-	keepalive  *keepalive  // keeps the client alive while it waits
-	outcome    policy.Wait // the shared request's last, once it is finished
-	status     int         // of the answer; 0: none, or the connection is cut
-	end        turn.Status // "": done so far
-	answering  bool        // part of an answer is out
-	unreadable bool        // the encoding of its body is unknown, and so is the form of its answer
+	kept       *keptAnswer      // that it sends; nil: it is not kept
+	preamble   *preamble.Writer // w, whose client is told of the wait ahead of the answer; nil: it is not
+	maxWait    time.Duration    // the longest total wait that the client allows; 0: no limit
+	keepalive  *keepalive       // keeps the client alive while it waits
+	outcome    policy.Wait      // the shared request's last, once it is finished
+	status     int              // of the answer; 0: none, or the connection is cut
+	end        turn.Status      // "": done so far
+	answering  bool             // part of an answer is out
+	unreadable bool             // the encoding of its body is unknown, and so is the form of its answer
 
 	credential string // identifies its credentials, without holding them
 }
 
 // newCall returns the call of a request.
 func newCall(g *Gateway, s *setup, up *upstream, to endpoint, d *dialect.Dialect, w http.ResponseWriter, r *http.Request) *call {
-	return &call{
+	c := &call{
 		gateway: g, setup: s, upstream: up, endpoint: to, dialect: d, w: w, out: send.Writer{ResponseWriter: w}, r: r,
 		arrived: time.Now(), credential: breaker.Credential(r.Header, r.URL),
 	}
+	if preamble.Accepted(r.Header) {
+		c.preamble = &preamble.Writer{ResponseWriter: w}
+		c.w, c.out.ResponseWriter = c.preamble, c.preamble
+	}
+	return c
 }
 
 // serve takes the request to its end. It is on the stack of every request that
@@ -166,7 +175,7 @@ func (c *call) read() bool {
 	if parent := c.r.Header["Traceparent"]; len(parent) > 0 {
 		c.info.Parent = clip(parent[0])
 	}
-	if !c.readBody() {
+	if !c.readBody() || !c.readMaxWait() {
 		return false
 	}
 	c.info.Model, c.info.Stream = c.parsed.Model, c.parsed.Form != dialect.JSON
@@ -176,7 +185,7 @@ func (c *call) read() bool {
 // answer answers a call with the outcome of its shared request.
 func (c *call) answer(resp *http.Response, err error) {
 	c.gateway.waits.remove(c)
-	committed := c.keepalive.stop()
+	committed := c.keepalive.stop() && c.preamble == nil
 	if committed {
 		c.status = http.StatusOK
 	}
@@ -206,6 +215,9 @@ func (c *call) replaces(resp *http.Response) bool {
 	f, client := c.outcome.Fault, c.client()
 	if resp.StatusCode == http.StatusOK && f.Status != 0 {
 		return false
+	}
+	if c.preamble != nil && c.outcome.Retries() > 0 && !f.GivenUp {
+		return true // an agent, which shows it to its user
 	}
 	status := client.FinalStatus(resp.StatusCode, f.Kind)
 	return f.Status == 0 || status == http.StatusBadRequest && resp.StatusCode != status || client.ReadsWords()
@@ -257,6 +269,7 @@ func (c *call) replyFinal(f *fault.Error, text string) {
 	final := client.FinalStatus(status, f.Kind)
 	h := c.w.Header()
 	h.Set(shouldRetryHeader, "false")
+	c.setStop(c.outcome)
 	if final != status {
 		h.Del("Retry-After")
 	}
@@ -274,6 +287,7 @@ func statusOf(f *fault.Error) int {
 // reply answers with a JSON body of the gateway.
 func (c *call) reply(status int, body []byte) {
 	c.status = status
+	c.w.Header()[preamble.Call] = []string{strconv.FormatInt(c.info.ID, 10)}
 	reply(c.w, c.dialect, status, body)
 }
 
@@ -291,6 +305,9 @@ func (c *call) giveUpMessage() string {
 		return fmt.Sprintf("ridethrough: given up by command after %s: %s", plural.Count(n, "retry", "retries"), why)
 	case n == 0 || c.outcome.Verdict.Stop == policy.Final:
 		return "ridethrough: " + why
+	}
+	if c.outcome.Verdict.Stop == policy.OverBudget && c.shared.bounded() {
+		why += " (the request allows to wait " + c.maxWait.String() + ")"
 	}
 	return fmt.Sprintf("ridethrough: gave up after %s in %v: %s", plural.Count(n, "retry", "retries"), c.outcome.Waited.Round(time.Second), why)
 }

@@ -128,6 +128,9 @@ func (s *sharedRequest) catchUp(c *call) {
 	if waits {
 		s.waits.add(c, s)
 	}
+	if e, ok := s.ongoing(); ok {
+		c.keepalive.tell(e)
+	}
 	if waits || open {
 		c.keepalive.waiting()
 	}
@@ -372,10 +375,10 @@ func (f *failedRequest) precedes(c *call, now time.Time) bool {
 // worthRemembering reports whether the outcome answers a re-send. A final fault
 // does not: the provider may be asked again.
 func (s *sharedRequest) worthRemembering() bool {
-	switch s.last.Verdict.Stop {
-	case policy.Final, policy.Committed:
+	switch stop := s.last.Verdict.Stop; {
+	case stop == policy.Final, stop == policy.Committed, stop == policy.OverBudget && s.bounded():
 		return false
-	case policy.GivenUp:
+	case stop == policy.GivenUp:
 		return s.last.Fault != nil
 	}
 	return s.silence >= commitAfter || s.last.Fault != nil && (s.last.Verdict.Stop == "" || s.last.Run.Tries > 1)
@@ -385,6 +388,7 @@ func (s *sharedRequest) worthRemembering() bool {
 // not start another keepalive with each of their own retries.
 func (c *call) refuseResend(f *failedRequest) {
 	c.body.Release()
+	c.outcome = f.last
 	c.w.Header().Set("Retry-After", resendAfter)
 	c.replyFinal(f.last.Fault, "ridethrough: the same request has just been given up: "+f.last.Fault.Error())
 }

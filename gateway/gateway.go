@@ -25,6 +25,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/preamble"
 	"github.com/ridethrough/ridethrough/internal/responses"
 	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/ratelimit"
@@ -96,6 +97,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if slices.Contains(r.Header[viaHeader], g.id) {
 		up.refuseLoop(w)
+		return
+	}
+	if r.Header[preamble.Command] != nil {
+		g.serveCommand(w, r, up)
 		return
 	}
 	if up.cannotPass(r) {

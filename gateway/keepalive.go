@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"sync"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // The schedule of a keepalive. Most clients give up after 60 to 300 s without a
@@ -36,6 +38,8 @@ type keepalive struct {
 	first     time.Time   // when the timer first fires
 	wait      policy.Wait // the latest
 	faults    int
+	retry     turn.Retry // with a preamble: the latest that it tells
+	secret    string     // with a preamble that has begun: permits commands
 	pings     int
 	committed bool
 	stopped   bool
@@ -44,11 +48,11 @@ type keepalive struct {
 
 // newKeepalive returns the keepalive of a call; nil if the form of the answer is not known.
 func newKeepalive(c *call) *keepalive {
-	if c.unreadable {
+	if c.unreadable && c.preamble == nil {
 		return nil
 	}
 	k := &keepalive{call: c, client: c.client()}
-	if c.parsed.Form != dialect.JSON {
+	if c.parsed.Form != dialect.JSON || c.preamble != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.schedule(commitAfter)
@@ -110,7 +114,11 @@ func (k *keepalive) tick() {
 	defer k.mu.Unlock()
 	k.sending = nil
 	close(sent)
-	if !k.stopped {
+	switch p := k.call.preamble; {
+	case k.stopped:
+	case p != nil && p.Pending():
+		k.timer.Reset(0)
+	default:
 		k.timer.Reset(pingEvery)
 	}
 }
@@ -126,6 +134,10 @@ func (k *keepalive) begin() (frame []byte, sent chan struct{}) {
 	if !k.committed {
 		k.commit()
 	}
+	if p := k.call.preamble; p != nil {
+		k.sending = make(chan struct{})
+		return k.nextLines(p), k.sending
+	}
 	d, form := k.call.dialect, k.call.parsed.Form
 	if k.pings++; k.pings%heartbeatEvery == 0 {
 		frame = d.Heartbeat(form, k.client)
@@ -140,6 +152,11 @@ func (k *keepalive) begin() (frame []byte, sent chan struct{}) {
 // commit writes the headers of an answer.
 func (k *keepalive) commit() {
 	k.committed = true
+	if p := k.call.preamble; p != nil {
+		k.secret = rand.Text()
+		p.Begin(fmt.Sprintf("%d-%s", k.call.info.ID, k.secret))
+		return
+	}
 	header := k.call.w.Header()
 	header.Set("Content-Type", k.call.parsed.Form.ContentType())
 	header.Set("Cache-Control", "no-cache")

@@ -11,9 +11,9 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/http1"
+	"github.com/ridethrough/ridethrough/internal/preamble"
 	"github.com/ridethrough/ridethrough/internal/route"
 	"github.com/ridethrough/ridethrough/internal/spool"
-	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
@@ -39,10 +39,12 @@ type sharedRequest struct {
 	ctx       context.Context // ends with the last client and with the gateway
 	cancel    context.CancelCauseFunc
 	failover  failover
-	stopDrain func() bool // stops Drain from ending the request while the breaker blocks it; nil: it is not blocked
-	tries     int         // at all upstreams, early probes included
-	early     bool        // the wait that it goes on in begins with a try, which does not count if it fails
-	permit    quotePermit // of the try in progress
+	stopDrain func() bool   // stops Drain from ending the request while the breaker blocks it; nil: it is not blocked
+	tries     int           // at all upstreams, early probes included
+	before    policy.Wait   // last, when another gateway has begun to hold the try in progress
+	early     bool          // the wait that it goes on in begins with a try, which does not count if it fails
+	permit    quotePermit   // of the try in progress
+	maxWait   time.Duration // the longest total wait that its client allows, with what an earlier request waited; 0: no limit
 
 	mu          sync.Mutex
 	calls       []*call         // whose clients are connected; the leader first, if it is
@@ -53,6 +55,7 @@ type sharedRequest struct {
 	givenUp     bool            // by command
 	last        policy.Wait     // after the latest failed try, with a Stop if it is the last
 	slept       time.Duration   // in the last wait, once that is over
+	hold        *preamble.Hold  // by another gateway, of the try in progress; nil: it does not wait there
 	open        bool            // an answer has begun, without content so far
 	triesBefore int             // failed tries at other upstreams
 	silence     time.Duration   // of a try that its client did not wait for, here or in the request that this one repeats
@@ -71,6 +74,12 @@ func (c *call) newShared() *sharedRequest {
 	}
 	s.ctx, s.cancel = context.WithCancelCause(s.closing)
 	s.body.OnLost = s.cancel
+	if c.maxWait > 0 {
+		s.maxWait = c.carried.Run.Slept + c.maxWait
+		if time.Until(c.carried.Due) > c.maxWait {
+			c.carried.Due = time.Time{} // a try in its place
+		}
+	}
 	s.failover = newFailover(c)
 	s.at = s.failover.origin
 	s.calls = append(s.calls, c)
@@ -158,7 +167,8 @@ func (s *sharedRequest) conclude(err error) {
 
 // send sends the request to its upstream until that has answered or its policy gives up.
 func (s *sharedRequest) send() (*http.Response, error) {
-	req, err := s.leader.newOutgoing(http1.WithObserver(s.ctx, s), s.at.upstream)
+	caller := &preamble.Caller{Budget: s.waitLeft, OnEvent: s.onHold}
+	req, err := s.leader.newOutgoing(preamble.With(http1.WithObserver(s.ctx, s), caller), s.at.upstream)
 	if err == nil && s.at.model != s.failover.origin.model {
 		var release func()
 		release, err = s.leader.askForModel(req, s.at.model)
@@ -178,7 +188,7 @@ func (s *sharedRequest) send() (*http.Response, error) {
 		Base: s.at.transport,
 		Retry: retry.Retrier{
 			Policy: s.patience(), Start: s.failover.Run, Resume: s.resumed(), Breaker: (*requestBreaker)(s),
-			OnTry: s.onTry, OnWait: s.onWait, Sleep: s.sleep,
+			OnTry: s.onTry, OnWait: s.onWait, Sleep: s.sleep, Held: caller.TakeWaited,
 		},
 		Faults: s.setup.faultsOf(s.at.upstream),
 		Limits: s.limits(),
@@ -239,6 +249,9 @@ func (s *sharedRequest) onTry(t retry.Try) {
 		numbered.N = s.tries
 		s.leader.emit(Event{Try: numbered})
 	}
+	if t.Stop == policy.Final && t.Fault.GivenUp {
+		t.Stop = policy.Exhausted // by another gateway, which has retried it
+	}
 	switch {
 	case t.Stop != "":
 		s.setLast(policy.Wait{Run: t.Run, Fault: t.Fault, Verdict: policy.Verdict{Stop: t.Stop}, Waited: t.Waited})
@@ -251,7 +264,7 @@ func (s *sharedRequest) onTry(t retry.Try) {
 func (s *sharedRequest) recovered(r policy.Run, waited time.Duration) {
 	s.setLast(policy.Wait{Run: r, Waited: waited})
 	all := s.overall()
-	s.emit(turn.Recovered{Name: s.name(), Upstream: s.upstreamName(), Retries: all.Retries(), Waited: all.Waited})
+	s.announce(turn.Recovered{Name: s.name(), Upstream: s.upstreamName(), Retries: all.Retries(), Waited: all.Waited})
 }
 
 // onWait notes and reports a wait, as much of it as the request stays for.
@@ -261,7 +274,7 @@ func (s *sharedRequest) onWait(w policy.Wait) {
 	for _, c := range s.callsWaiting() {
 		c.keepalive.failed(w)
 	}
-	s.emit(turn.Retry{Name: s.name(), Upstream: s.upstreamName(), Wait: s.overall()})
+	s.announce(turn.Retry{Name: s.name(), Upstream: s.upstreamName(), Wait: s.overall()})
 }
 
 // sleep waits until the next try. It ends early when the upstream is back, by
@@ -335,13 +348,16 @@ func (s *sharedRequest) switchTo(next *destination) {
 	s.last = policy.Wait{Run: s.failover.Run, Fault: s.last.Fault, Waited: s.failover.Run.Slept}
 	s.enterBreaker()
 	s.mu.Unlock()
-	s.emit(turn.Switched{
+	s.announce(turn.Switched{
 		Name: s.name(), Upstream: next.Name, From: from.label(asked), To: next.label(asked), Why: s.last.Fault.Redacted(),
 	})
 }
 
-// emit reports an event of the request, which is its leader's.
-func (s *sharedRequest) emit(e turn.Event) { s.leader.emit(Event{Event: e}) }
+// announce reports an event of the request, which is its leader's, and tells its clients.
+func (s *sharedRequest) announce(e turn.Event) {
+	s.leader.emit(Event{Event: e})
+	s.tell(e)
+}
 
 // callsWaiting lists the connected calls among the waiting ones, and returns them.
 func (s *sharedRequest) callsWaiting() []*call {
@@ -351,68 +367,4 @@ func (s *sharedRequest) callsWaiting() []*call {
 		s.waits.add(c, s)
 	}
 	return slices.Clone(s.calls)
-}
-
-// overall returns the last wait with the failed tries at all upstreams. mu is
-// held, or the caller is the leader.
-func (s *sharedRequest) overall() policy.Wait {
-	w := s.last
-	w.Run.Tries += s.triesBefore
-	return w
-}
-
-// where returns where the request is.
-func (s *sharedRequest) where() destination {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.at
-}
-
-// soFar is overall with the last wait, or what has passed of it, in Waited. mu is held.
-func (s *sharedRequest) soFar() policy.Wait {
-	w := s.overall()
-	if s.state == stateWaiting {
-		w.Waited += sinceWaitBegan(w)
-	} else {
-		w.Waited += s.slept
-	}
-	return w
-}
-
-// upstreamName returns the name of the upstream where the request is.
-func (s *sharedRequest) upstreamName() string { return s.where().Name }
-
-// name returns the model that is asked for there, as events have it.
-func (s *sharedRequest) name() llm.Name {
-	return llm.Name{Provider: s.leader.info.API, Model: s.where().model}
-}
-
-func (s *sharedRequest) setState(state string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.state = state
-}
-
-// waitEnded notes the end of a wait, which a try follows.
-func (s *sharedRequest) waitEnded() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.state, s.slept = stateTrying, sinceWaitBegan(s.last)
-}
-
-func (s *sharedRequest) setLast(w policy.Wait) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last, s.slept = w, 0
-}
-
-// gaveUp reports whether the request has ended without an answer.
-func (s *sharedRequest) gaveUp() bool { return s.last.Verdict.Stop != "" }
-
-// sinceWaitBegan returns for how long a wait has lasted; 0: none has begun.
-func sinceWaitBegan(w policy.Wait) time.Duration {
-	if w.Due.IsZero() {
-		return 0
-	}
-	return time.Since(w.Due.Add(-w.Verdict.Wait))
 }

@@ -31,6 +31,9 @@ func (s *sharedRequest) patience() policy.Policy {
 	if longest > 0 && p.Retries == policy.Unlimited && (p.Backoff.Max == 0 || p.Backoff.Max > longest) {
 		p.Backoff.Max = longest
 	}
+	if s.bounded() {
+		p.MaxWait = s.maxWait
+	}
 	return p
 }
 

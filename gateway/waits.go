@@ -128,8 +128,12 @@ func (g *Gateway) Act(id int64, do Command) bool {
 func (s *sharedRequest) act(do Command) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch do {
+	switch hold := s.hold; do {
 	case RetryNow:
+		if hold != nil {
+			go func() { _ = hold.RetryNow(s.ctx) }() // ends in seconds; on an error the wait goes on
+			return true
+		}
 		s.caller.RetryNow()
 	case Pause:
 		s.paused = true
@@ -140,6 +144,9 @@ func (s *sharedRequest) act(do Command) bool {
 	case GiveUp:
 		s.givenUp = true
 		s.caller.GiveUp()
+		if hold != nil {
+			hold.Leave()
+		}
 	default:
 		return false
 	}
@@ -165,7 +172,19 @@ func (g *Gateway) ActOn(upstream string, do Command) bool {
 	default:
 		return false
 	}
+	if do == RetryNow || do == GiveUp {
+		g.actOnHeld(up, do)
+	}
 	return true
+}
+
+// actOnHeld executes a command on the requests to an upstream that another gateway holds.
+func (g *Gateway) actOnHeld(up *upstream, do Command) {
+	for _, w := range g.waits.list() {
+		if w.shared.isHeldAt(up) {
+			w.shared.act(do)
+		}
+	}
 }
 
 // Upstreams returns the state of the upstreams, in the order of the configuration.

@@ -169,6 +169,10 @@ func (r *run) decide(f *fault.Error, committed bool) (w policy.Wait, err error) 
 		return w, nil
 	}
 	r.interrupted = nil
+	if r.Held != nil {
+		held := r.Held()
+		r.Slept, r.waited = r.Slept+held, r.waited+held
+	}
 	w = r.next(f, committed)
 	stop := w.Verdict.Stop
 	r.tell(f, stop)

@@ -180,6 +180,22 @@ func (w *watchdog) expireContent() {
 	w.fail(&fault.Error{Kind: fault.Timeout, Message: "no content in " + took.String(), Rule: "transport/content"})
 }
 
+// hold stops the limit on the first byte while a gateway holds the request. The returned function starts it anew.
+func (w *watchdog) hold() (end func()) {
+	if w == nil {
+		return func() {}
+	}
+	w.waiting.Store(false)
+	w.timer.Stop()
+	return func() {
+		w.began = time.Now()
+		if w.first > 0 {
+			w.waiting.Store(true)
+			w.timer.Reset(w.first)
+		}
+	}
+}
+
 // answered notes that the first content has come, or that none will; false: too late.
 func (w *watchdog) answered() bool {
 	if w == nil {
@@ -271,12 +287,12 @@ func (w *watchdog) Close() error {
 // sendOnce sends a request that is not tried again here.
 func (t *Transport) sendOnce(req *http.Request) (*http.Response, error) {
 	if t.Limits == (Limits{}) {
-		return t.observed(t.base().RoundTrip(req))
+		return t.observed(t.roundTrip(req, nil))
 	}
 	l := t.Limits
 	l.Content, l.Learned = time.Time{}, LearnedLimit{}
 	ctx, w := l.start(req.Context(), 1, 0)
-	resp, err := t.observed(t.base().RoundTrip(req.WithContext(ctx)))
+	resp, err := t.observed(t.roundTrip(req.WithContext(ctx), w))
 	if err != nil {
 		w.end()
 		return nil, w.cause(err)

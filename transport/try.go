@@ -40,7 +40,7 @@ func (c *call) try(ctx context.Context, _ int) (*http.Response, error) {
 		ctxs.end()
 		return nil, err
 	}
-	resp, err := c.send(out)
+	resp, err := c.send(out, w)
 	if err != nil {
 		w.end()
 		ctxs.end()
@@ -104,9 +104,9 @@ var errNoResponse = errors.New("the RoundTripper returned no response and no err
 
 // send sends a try and adds the parts of the response that a RoundTripper may have
 // left out.
-func (c *call) send(out *http.Request) (*http.Response, error) {
+func (c *call) send(out *http.Request, w *watchdog) (*http.Response, error) {
 	c.sent++
-	resp, err := c.base().RoundTrip(out)
+	resp, err := c.roundTrip(out, w)
 	switch {
 	case err != nil && resp != nil && resp.Body != nil:
 		_ = resp.Body.Close() // against the rules, but it happens

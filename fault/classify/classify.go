@@ -112,6 +112,16 @@ func (c Classifier) Broken(err error, now time.Time) *fault.Error {
 // connectionKinds are the kinds of error that only mean that a connection has ended.
 const connectionKinds fault.Set = 1<<fault.Unavailable | 1<<fault.UpstreamTimeout | 1<<fault.Unknown
 
+// GatewayStop is the header in which a gateway of this project says why it has not tried the request again, in the
+// words of policy.Stop with hyphens, such as "over-budget". Its word is final: the retries are its own.
+const GatewayStop = "X-Ridethrough-Stop"
+
+// gatewayStops reads the header: whether the request must not be sent again, and whether it has been tried again.
+func gatewayStops(h http.Header) (final, givenUp bool) {
+	stop := h.Get(GatewayStop)
+	return stop != "", stop != "" && stop != "final"
+}
+
 // judges run in this order; the first that knows decides. Names and statuses with one meaning come before
 // texts. Broad names come after them, because a text can be more precise; then the words in unknown names;
 // then what says least.
@@ -120,10 +130,12 @@ var judges = [...]Judge{judgeContext, judgeName, judgePlainStatus, judgeConnecti
 // Classify makes a fault of evidence, which is that of a failed try; the result is never nil.
 func (c Classifier) Classify(e Evidence) *fault.Error {
 	r, own := c.decide(e)
+	stopped, givenUp := gatewayStops(e.Header)
 	f := &fault.Error{
 		Kind: r.Kind, Guessed: r.Guessed, Rule: r.Rule, Reason: r.Reason, Err: e.Err,
 		Status: e.faultStatus(), Code: e.code(), Message: e.message(), Body: e.body(), RequestID: e.requestID(),
 		Wait: e.hint.wait, ResetAt: e.hint.at,
+		GivenUp: givenUp,
 	}
 	if !own && f.Kind == fault.Unknown && f.Status == http.StatusConflict {
 		f.Retries = conflictRetries
@@ -136,7 +148,7 @@ func (c Classifier) Classify(e Evidence) *fault.Error {
 	} else if r.Window {
 		setWindow(f, e.Now)
 	}
-	f.Final = r.Final || e.Header.Get("X-Should-Retry") == "false" && r.Wait == 0 && !f.Window
+	f.Final = r.Final || stopped || e.Header.Get("X-Should-Retry") == "false" && r.Wait == 0 && !f.Window
 	f.Reason = cmp.Or(f.Reason, reasons[f.Kind])
 	return f
 }

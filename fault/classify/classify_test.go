@@ -301,6 +301,18 @@ func TestFromResponse_XShouldRetry(t *testing.T) {
 	}
 }
 
+func TestFromResponse_GatewayStopIsFinal(t *testing.T) {
+	for stop, givenUp := range map[string]bool{"exhausted": true, "over-budget": true, "final": false} {
+		h := http.Header{classify.GatewayStop: {stop}, "Retry-After": {"5"}}
+		if f := classify.FromResponse(529, h, nil, start); !f.Final || f.GivenUp != givenUp || f.Kind != fault.Overloaded {
+			t.Errorf("stop %s: final %v, given up %v, kind %v; want true, %v, overloaded", stop, f.Final, f.GivenUp, f.Kind, givenUp)
+		}
+	}
+	if f := classify.FromResponse(503, http.Header{"Retry-After": {"1"}}, nil, start); f.Final || f.GivenUp {
+		t.Errorf("a gateway that shuts down: final %v, given up %v; want neither", f.Final, f.GivenUp)
+	}
+}
+
 func TestFromResponse_RequestID(t *testing.T) {
 	body := []byte(anthropicBody("overloaded_error", "Overloaded"))
 	if f := classify.FromResponse(529, nil, body, start); f.RequestID != "req_011" {

@@ -1,0 +1,118 @@
+package preamble_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/internal/preamble"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// gateway answers requests in memory.
+type gateway func(*http.Request) *http.Response
+
+func (g gateway) RoundTrip(r *http.Request) (*http.Response, error) { return g(r), nil }
+
+// says returns a response with a preamble.
+func says(body io.Reader) *http.Response {
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {preamble.Type}}, Body: io.NopCloser(body)}
+}
+
+// hold is what a watchdog does while a gateway holds the request.
+func hold() func() { return func() {} }
+
+func request() *http.Request {
+	return httptest.NewRequest("POST", "http://gateway.test/v1/messages", nil)
+}
+
+func TestWriter_IsReadByCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		name := llm.Name{Provider: "anthropic", Model: "m"}
+		told := []turn.Event{
+			turn.Retry{Name: name, Upstream: "spare", Wait: policy.Wait{
+				Run: policy.Run{Tries: 2}, Fault: &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy"},
+				Verdict: policy.Verdict{Wait: 10 * time.Second}, Due: time.Now().Add(10 * time.Second), Limit: policy.Unlimited,
+			}},
+			turn.Waiting{Name: name, Upstream: "spare", Retry: 2, Remaining: 3 * time.Second},
+			turn.Recovered{Name: name, Upstream: "spare", Retries: 2, Waited: 15 * time.Second},
+		}
+		out := httptest.NewRecorder()
+		w := &preamble.Writer{ResponseWriter: out}
+		w.Begin("7-secret")
+		for _, e := range told {
+			w.Tell(e)
+		}
+		if w.Header().Set("Request-Id", "req_1"); w.Header().Get("Content-Type") == preamble.Type {
+			t.Error("the answer's headers have the type of the preamble")
+		}
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = io.WriteString(w, "the answer\n")
+
+		var heard []string
+		c := preamble.Caller{
+			Budget: func() time.Duration { return 90 * time.Second },
+			OnEvent: func(e turn.Event, _ *preamble.Hold) {
+				if e != nil {
+					heard = append(heard, e.(interface{ String() string }).String())
+				}
+			},
+		}
+		resp, err := c.Send(gateway(func(r *http.Request) *http.Response {
+			if got := r.Header.Get(preamble.MaxWait); got != "1m30s" || !preamble.Accepted(r.Header) {
+				t.Errorf("the request has the headers %v; want the budget of 1m30s", r.Header)
+			}
+			return out.Result()
+		}), request(), hold)
+		if err != nil {
+			t.Fatalf("Send: %v", err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		if resp.StatusCode != http.StatusTeapot || resp.Header.Get("Request-Id") != "req_1" || string(text) != "the answer\n" || err != nil {
+			t.Errorf("answer %d %v %q, %v; want the one behind the preamble", resp.StatusCode, resp.Header, text, err)
+		}
+		for i, e := range told {
+			if want := e.(interface{ String() string }).String(); i >= len(heard) || heard[i] != want {
+				t.Errorf("event %d of %q; want %s", i, heard, want)
+			}
+		}
+	})
+}
+
+func TestCaller_GatewayThatEndsIsTriedAgain(t *testing.T) {
+	const retry = `{"type":"provider-retry","provider":"p","model":"m","attempt":0,"delayMs":600000,"message":"busy","kind":"overloaded","reason":"schedule"}` + "\n"
+	for name, body := range map[string]io.Reader{
+		"a clean end": strings.NewReader(retry), "half a line": strings.NewReader(retry[:40]), "silence": nil,
+		"a line without end": strings.NewReader(strings.Repeat("x", 2<<20)),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			c := preamble.Caller{OnEvent: func(turn.Event, *preamble.Hold) {}}
+			silences := gateway(func(*http.Request) *http.Response { return says(body) })
+			if name == "silence" {
+				in, out := io.Pipe()
+				go func() { _, _ = io.WriteString(out, retry) }()
+				silences = func(*http.Request) *http.Response {
+					resp := says(nil)
+					resp.Body = in
+					return resp
+				}
+			}
+			resp, err := c.Send(silences, request(), hold)
+			if f := classify.Of(err, time.Now()); resp != nil || err == nil || !f.Retryable() {
+				t.Errorf("%s: %v, %v; want a fault that is worth another try", name, resp, err)
+			}
+			if took := time.Since(begun); name == "silence" && (took != time.Minute || c.TakeWaited() != time.Minute) {
+				t.Errorf("silence: ended after %v; want a minute, counted as waited", took)
+			}
+		})
+	}
+}
