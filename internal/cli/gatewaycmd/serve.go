@@ -11,7 +11,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
+	"net/url"
+	"os"
 	"os/signal"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -216,16 +220,60 @@ func start(addr string, t configflags.Resolved) (*gateway.Gateway, error) {
 	return gateway.New(t.Gateway)
 }
 
-// noLoop refuses an upstream at the gateway's own address. An indirect loop is
+// noLoop refuses an upstream at the gateway's own address. A loop by way of another name or another gateway is
 // detected when a request comes back.
 func noLoop(addr string, c gateway.Config) error {
-	_, port, _ := net.SplitHostPort(addr)
+	own, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return nil // no address of TCP
+	}
 	for _, u := range c.Upstreams {
-		if u.Base != nil && (u.Base.Host == addr || u.Base.Host == "localhost:"+port) {
+		if u.Base != nil && leadsTo(own, u.Base) {
 			return fmt.Errorf("upstream %s is at %s, the gateway's own address; use the provider's", u.Name, u.Base)
 		}
 	}
 	return nil
+}
+
+// leadsTo reports whether a URL is at the address that a gateway listens on.
+func leadsTo(own netip.AddrPort, to *url.URL) bool {
+	port := cmp.Or(to.Port(), map[string]string{"http": "80", "https": "443"}[to.Scheme])
+	if port != fmt.Sprint(own.Port()) {
+		return false
+	}
+	listens := own.Addr().Unmap()
+	host := strings.TrimSuffix(strings.ToLower(to.Hostname()), ".")
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return listens.IsLoopback() || listens.IsUnspecified()
+	}
+	if name, err := os.Hostname(); err == nil && host == strings.ToLower(name) {
+		return !listens.IsLoopback()
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return false // another name: it may lead anywhere
+	}
+	switch ip = ip.Unmap().WithZone(""); {
+	case ip == listens:
+		return true
+	case ip.IsUnspecified(): // it connects to this machine
+		return listens.IsLoopback() || listens.IsUnspecified()
+	}
+	return listens.IsUnspecified() && (ip.IsLoopback() || isLocal(ip))
+}
+
+// isLocal reports whether an address is one of this machine.
+func isLocal(ip netip.Addr) bool {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ip.AsSlice()) {
+			return true
+		}
+	}
+	return false
 }
 
 // telemetry returns the metrics and spans of the gateway. Spans that cannot be
