@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -41,7 +42,19 @@ func (r Report) Figures() []Figure {
 	if r.Scenario.Callers.Patience == 0 {
 		all = append(all[:2], all[3:]...)
 	}
+	if r.Scenario.Others.Number > 0 {
+		all = append(all, duration("others", "the wait that 95 % of the answered calls of the second group did not exceed, those without a fault included", 0,
+			func(Result) bool { return true }, func(r Result) time.Duration { return r.OthersP95 }))
+	}
+	if r.Scenario.HasRate() {
+		all = append(all, Figure{Name: "used", About: "the share that was used of the tokens that the limits per minute allow", text: func(r Result) string { return percent(r.Used) }, score: func(r Result) float64 { return r.Used }})
+	}
 	return all
+}
+
+// percent formats a share to a tenth.
+func percent(share float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(100*share, 'f', 1, 64), ".0") + " %"
 }
 
 // number returns the figure of a count, the lower the better.

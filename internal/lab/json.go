@@ -31,6 +31,8 @@ type resultJSON struct {
 	MedianMs         int64   `json:"medianWaitMs"`
 	P95Ms            int64   `json:"p95WaitMs"`
 	LongestMs        int64   `json:"longestWaitMs"`
+	OthersP95Ms      int64   `json:"othersP95WaitMs,omitzero"`
+	LimitUsed        float64 `json:"limitUsed,omitzero"`
 	AtOnce           int     `json:"callsAtOnce"`
 	Requests         int     `json:"requests"`
 	InVain           int     `json:"requestsInVain"`
@@ -39,6 +41,7 @@ type resultJSON struct {
 	Usual            float64 `json:"usualPerSecond"`
 	PerMinute        []int   `json:"requestsPerMinute"`
 	AnswersPerMinute []int   `json:"answersPerMinute"`
+	RefusedPerMinute []int   `json:"refusedPerMinute"`
 }
 
 // WriteJSON writes the report as one JSON object.
@@ -64,6 +67,7 @@ func (r Report) json(i int) resultJSON {
 		MedianMs: one.Median.Milliseconds(), P95Ms: one.P95.Milliseconds(), LongestMs: one.Longest.Milliseconds(),
 		AtOnce: one.AtOnce, Requests: one.Requests, InVain: one.InVain, LastMs: milliseconds(one.LastAnswer), Peak: one.Peak, Usual: one.Usual,
 		PerMinute: r.Series(i), AnswersPerMinute: padded(one.Answers, r.minutes()),
+		RefusedPerMinute: padded(one.Refused, r.minutes()), OthersP95Ms: one.OthersP95.Milliseconds(), LimitUsed: one.Used,
 	}
 }
 

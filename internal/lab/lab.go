@@ -52,7 +52,7 @@ func Run(ctx context.Context, s config.Scenario, all []Strategy, progress func(d
 // Report is the outcome of a scenario.
 type Report struct {
 	Scenario config.Scenario
-	Recovery time.Duration // the end of the last outage other than a limited capacity
+	Recovery time.Duration // the end of the last outage other than a limited capacity; of a window, when it opens
 	Results  []Result
 }
 
@@ -60,16 +60,24 @@ type Report struct {
 func recovery(s config.Scenario) (end time.Duration) {
 	for _, o := range s.Outages {
 		if o.Kind != config.Limited {
-			end = max(end, o.From+o.For)
+			end = max(end, over(o))
 		}
 	}
 	if end > 0 {
 		return end
 	}
 	for _, o := range s.Outages {
-		end = max(end, o.From+o.For)
+		end = max(end, over(o))
 	}
 	return end
+}
+
+// over returns the end of an outage. A window that is spent opens when the next begins.
+func over(o config.Outage) time.Duration {
+	if windows := o.For / max(o.Window, 1); o.Kind == config.Window && windows > 0 {
+		return o.From + windows*o.Window
+	}
+	return o.From + o.For
 }
 
 // firstOutage returns the start of the first outage, or the scenario's end.

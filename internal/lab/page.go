@@ -76,7 +76,8 @@ all calls. The waits (*median*, *95 %*, *longest*) are those of calls that met a
 they are short where only lucky calls are answered. *at once* is the greatest number of calls in progress,
 *in vain* are requests that brought no answer, *peak/s* is the number of requests in the busiest second of the
 ten minutes after the recovery, and *last* is the time from the recovery to the last answer to a call that had
-waited for it.
+waited for it. Of a limit of tokens per minute, *used* is the share that was used. Of a second group of callers,
+*others* is the wait that 95 % of its answered calls did not exceed, those that met no fault included.
 
 `
 
@@ -84,7 +85,7 @@ waited for it.
 func (r Report) writeSection(b *strings.Builder) {
 	s := r.Scenario
 	fmt.Fprintf(b, "## %s\n\n%s\n\n", s.Title, wrap(s.About))
-	fmt.Fprintf(b, "%d callers, each a call every %s; `ridethrough lab %s` simulates it.\n\n", s.Callers.Number, strings.TrimSuffix(s.Callers.Every.String(), "0s"), s.Name)
+	fmt.Fprintf(b, "%s; `ridethrough lab %s` simulates it.\n\n", callersText(s), s.Name)
 	fmt.Fprintf(b, "![%s: requests and answers per minute for each policy; the figures are in the table below](outages/%s.svg)\n\n", s.Title, s.Name)
 	figures := r.Figures()
 	b.WriteString("| policy |")
@@ -100,6 +101,15 @@ func (r Report) writeSection(b *strings.Builder) {
 		b.WriteString("\n")
 	}
 	b.WriteString("\n" + wrap(r.comparison()) + "\n\n")
+}
+
+// callersText says how many callers there are, and how often they call.
+func callersText(s config.Scenario) string {
+	text := fmt.Sprintf("%d callers, each a call every %s", s.Callers.Number, config.ShowDuration(s.Callers.Every))
+	if o := s.Others; o.Number > 0 {
+		text += fmt.Sprintf(", and a second group of %d, every %s", o.Number, config.ShowDuration(o.Every))
+	}
+	return text
 }
 
 // comparison returns a sentence with the figures in which another strategy is

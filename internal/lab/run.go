@@ -43,29 +43,56 @@ func newRun(s config.Scenario, strategy Strategy) *run {
 // result runs the simulation to its end.
 func (r *run) result(ctx context.Context) (Result, error) {
 	r.sim.AfterFunc(r.Lasts+drain, func() { r.sim.stopped = true })
-	for i := range r.Callers.Number {
-		r.sim.spawn(func(t *task) { r.caller(t, i) })
+	for i := range r.Callers.Number + r.Others.Number {
+		c := caller{id: i, Callers: r.Callers}
+		if i >= r.Callers.Number {
+			c.Callers, c.other = r.Others, true
+		}
+		r.sim.spawn(func(t *task) { r.caller(t, &c) })
 	}
 	if err := r.sim.run(ctx); err != nil {
 		return Result{}, err
 	}
-	return r.tally.sum(), nil
+	result := r.tally.sum()
+	result.Used = r.upstream.used()
+	return result, nil
+}
+
+// caller is a client with its state.
+type caller struct {
+	config.Callers
+	id    int
+	other bool          // it is of the second group
+	asked time.Duration // when its latest request was accepted; 0: none was
+	luck  *rand.Rand
+}
+
+// cacheTime is how long a provider's cache has what a request has put there.
+const cacheTime = 5 * time.Minute
+
+// request returns the caller's next request.
+func (c *caller) request(now time.Duration) request {
+	q := request{luck: c.luck.Float64(), tokens: float64(c.Tokens)}
+	if c.asked > 0 && now-c.asked <= cacheTime {
+		q.cached = c.Cached * q.tokens
+	}
+	return q
 }
 
 // caller makes calls with pauses between them until the scenario ends. The
 // pauses do not depend on the outcomes of the calls.
-func (r *run) caller(t *task, i int) {
-	pauses := rand.New(rand.NewPCG(r.Seed, 2*uint64(i)+1))
-	luck := rand.New(rand.NewPCG(r.Seed, 2*uint64(i)+2))
+func (r *run) caller(t *task, c *caller) {
+	pauses := rand.New(rand.NewPCG(r.Seed, 2*uint64(c.id)+1))
+	c.luck = rand.New(rand.NewPCG(r.Seed, 2*uint64(c.id)+2))
 	for {
-		pause := time.Duration(pauses.ExpFloat64() * float64(r.Callers.Every))
+		pause := time.Duration(pauses.ExpFloat64() * float64(c.Every))
 		if r.sim.elapsed+pause >= r.Lasts {
 			return
 		}
 		if _, err := r.sim.SleepOrWake(t.ctx, pause, nil); err != nil {
 			return
 		}
-		r.call(t, i, luck)
+		r.call(t, c)
 		if t.ctx.Err() != nil {
 			return
 		}
@@ -73,27 +100,34 @@ func (r *run) caller(t *task, i int) {
 }
 
 // call makes one call, with its retries.
-func (r *run) call(t *task, caller int, luck *rand.Rand) {
-	r.reportRequest(caller, 0)
+func (r *run) call(t *task, from *caller) {
+	r.reportRequest(from.id, 0)
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	defer cancel(nil)
-	if r.Callers.Patience > 0 {
-		defer r.sim.cancelAfter(ctx, r.Callers.Patience, func() { cancel(errLeft) }).Stop()
+	if from.Patience > 0 {
+		defer r.sim.cancelAfter(ctx, from.Patience, func() { cancel(errLeft) }).Stop()
 	}
-	retrier := retry.Retrier{Policy: r.strategy.Policy, Clock: r.sim, Rand: luck.Float64}
+	retrier := retry.Retrier{Policy: r.strategy.Policy, Clock: r.sim, Rand: from.luck.Float64}
 	if r.breaker != nil {
 		c := r.breaker.Caller(breaker.Scope{Model: "model", Credential: "key"})
 		defer c.Close()
 		retrier.Breaker = c
 	}
-	call := call{began: r.sim.elapsed}
+	call := call{began: r.sim.elapsed, other: from.other}
 	r.tally.begin()
 	retrier.OnTry = func(t retry.Try) { call.hit = t.Run.Tries > 0 }
 	_, err := retry.Do(ctx, retrier, func(ctx context.Context, n int) (struct{}, error) {
-		r.reportRequest(caller, n)
+		r.reportRequest(from.id, n)
 		call.sent = r.sim.elapsed
 		r.tally.request(call.sent)
-		return struct{}{}, r.try(ctx, n, luck.Float64())
+		q := from.request(call.sent)
+		err := r.try(ctx, n, q)
+		if err == nil {
+			from.asked = call.sent
+		} else {
+			r.tally.refuse(call.sent)
+		}
+		return struct{}{}, err
 	})
 	call.ended = r.sim.elapsed
 	r.tally.count(call, err)
@@ -106,7 +140,7 @@ func (r *run) reportRequest(caller, n int) {
 }
 
 // try sends one request and returns its outcome as the strategy's program sees it.
-func (r *run) try(ctx context.Context, n int, luck float64) error {
+func (r *run) try(ctx context.Context, n int, q request) error {
 	if limit := r.strategy.Timeout; limit > 0 {
 		bounded, cancel := r.sim.WithDeadline(ctx, r.sim.Now().Add(limit), &fault.Error{
 			Kind: fault.Timeout, Message: "no answer within " + limit.String(),
@@ -114,7 +148,7 @@ func (r *run) try(ctx context.Context, n int, luck float64) error {
 		defer cancel()
 		ctx = bounded
 	}
-	err := r.upstream.ask(ctx, luck)
+	_, err := r.upstream.ask(ctx, q)
 	f, refused := errors.AsType[*fault.Error](err)
 	if !refused || r.strategy.Source == "" { // a strategy of this project sees faults as they are
 		return err

@@ -13,6 +13,7 @@ type call struct {
 	began, ended time.Duration
 	sent         time.Duration // its latest request
 	hit          bool          // it met a fault, its own or a shared one
+	other        bool          // its caller is of the second group
 }
 
 // tally counts the outcomes of a run.
@@ -20,6 +21,7 @@ type tally struct {
 	result    Result
 	recovery  time.Duration
 	waits     []time.Duration // of calls that were hit and answered
+	others    []time.Duration // of all answered calls of the second group
 	perSecond map[int64]int   // requests after the recovery
 	before    int             // requests before the first outage
 	calls     int             // in progress
@@ -51,6 +53,9 @@ func (t *tally) request(at time.Duration) {
 	}
 }
 
+// refuse counts a request without an answer.
+func (t *tally) refuse(sent time.Duration) { t.result.Refused = countMinute(t.result.Refused, sent) }
+
 // countMinute adds one to the minute of a time.
 func countMinute(series []int, at time.Duration) []int {
 	minute := int(at / time.Minute)
@@ -76,6 +81,9 @@ func (t *tally) count(c call, err error) {
 		r.GaveUp++
 	default:
 		r.Answered++
+		if c.other {
+			t.others = append(t.others, c.sent-c.began)
+		}
 		r.Answers = countMinute(r.Answers, c.ended)
 		if c.hit {
 			r.Recovered++
@@ -100,6 +108,8 @@ type Result struct {
 	AtOnce    int // in progress at the same time, at most
 
 	Median, P95, Longest time.Duration // the waits of recovered calls
+	OthersP95            time.Duration // the waits of all answered calls of the second group
+	Used                 float64       // the share that was used of the tokens that limits per minute allow; 0: there is none
 
 	Requests   int           // at the upstream
 	InVain     int           // requests that brought no answer
@@ -109,6 +119,7 @@ type Result struct {
 
 	PerMinute []int // requests at the upstream
 	Answers   []int // per minute
+	Refused   []int // requests without an answer, by the minute in which they were sent
 }
 
 // sum completes the result.
@@ -116,6 +127,8 @@ func (t *tally) sum() Result {
 	slices.Sort(t.waits)
 	r := t.result
 	r.Median, r.P95, r.Longest = quantile(t.waits, 0.5), quantile(t.waits, 0.95), quantile(t.waits, 1)
+	slices.Sort(t.others)
+	r.OthersP95 = quantile(t.others, 0.95)
 	r.InVain = r.Requests - r.Answered
 	for _, n := range t.perSecond {
 		r.Peak = max(r.Peak, n)

@@ -15,7 +15,6 @@ import (
 // upstream is the simulated provider of a scenario.
 type upstream struct {
 	sim     *simulation
-	tokens  int // of a call
 	service config.Service
 	bucket  bucket // of its own capacity
 	outages []*outage
@@ -23,24 +22,37 @@ type upstream struct {
 	faults  map[refusal]*fault.Error
 }
 
+// request is a call's request.
+type request struct {
+	luck   float64 // in [0, 1): how long its answer takes
+	tokens float64 // that it costs
+	cached float64 // of these, read from the provider's cache
+}
+
 // outage is an outage with its state.
 type outage struct {
 	config.Outage
 	bucket bucket // of a limited capacity
-	minute int64  // of a rate limit: the minute in which spent counts
-	spent  int    // tokens
+	limit  *limit // of tokens; nil: it is another kind
 }
 
 // refusal is the answer to a refused call: a status, and Retry-After in seconds.
-type refusal struct{ status, retryAfter int }
+type refusal struct {
+	status, retryAfter int
+	limit              *limit // that was exceeded; nil: none
+}
 
 func newUpstream(sim *simulation, s config.Scenario) *upstream {
 	u := &upstream{
-		sim: sim, tokens: s.Callers.Tokens, service: s.Upstream,
+		sim: sim, service: s.Upstream,
 		bucket: bucket{rate: s.Upstream.Rate}, rand: rand.New(rand.NewPCG(s.Seed, 0)), faults: map[refusal]*fault.Error{},
 	}
 	for _, o := range s.Outages {
-		u.outages = append(u.outages, &outage{Outage: o, bucket: bucket{rate: o.Rate}})
+		one := &outage{Outage: o, bucket: bucket{rate: o.Rate}}
+		if o.CountsTokens() {
+			one.limit = &limit{Outage: o, sim: sim}
+		}
+		u.outages = append(u.outages, one)
 	}
 	return u
 }
@@ -48,33 +60,66 @@ func newUpstream(sim *simulation, s config.Scenario) *upstream {
 // never is a time, in nanoseconds, that no run reaches.
 const never = 365 * 24 * float64(time.Hour)
 
-// ask sends one request. luck, in [0, 1), decides how long its answer takes.
-func (u *upstream) ask(ctx context.Context, luck float64) error {
-	r, slower := u.decide(u.sim.elapsed)
+// ask sends one request and returns the headers of its answer.
+func (u *upstream) ask(ctx context.Context, q request) (http.Header, error) {
+	r, slower := u.decide(u.sim.elapsed, q)
 	takes := u.service.Refuses
 	if r.status == 0 {
-		takes = time.Duration(min((0.5+luck)*slower*float64(u.service.Takes), never))
+		takes = time.Duration(min((0.5+q.luck)*slower*float64(u.service.Takes), never))
 	}
 	if _, err := u.sim.SleepOrWake(ctx, takes, nil); err != nil {
-		return err
+		return nil, err
 	}
 	if r.status == 0 {
-		return nil
+		return u.stated(nil), nil
 	}
-	return u.fault(r)
+	f := u.fault(r)
+	return u.stated(r.limit), f
 }
 
+// stated returns the headers in which the limits are stated; exceeded refuses the request, nil: none does.
+func (u *upstream) stated(exceeded *limit) (h http.Header) {
+	now := u.sim.elapsed
+	for _, o := range u.outages {
+		if o.limit != nil && o.lasts(now) {
+			if h == nil {
+				h = http.Header{}
+			}
+			o.limit.state(h, now, o.limit == exceeded)
+		}
+	}
+	return h
+}
+
+// used returns the share that was used of the tokens that limits per minute allow; 0: there is none.
+func (u *upstream) used() float64 {
+	used, allowed := 0.0, 0.0
+	for _, o := range u.outages {
+		if o.limit != nil && o.Kind != config.Window {
+			used += o.limit.all
+			allowed += o.limit.allowed()
+		}
+	}
+	if allowed == 0 {
+		return 0
+	}
+	return used / allowed
+}
+
+// lasts reports whether it is the time of an outage.
+func (o *outage) lasts(now time.Duration) bool { return now >= o.From && now < o.From+o.For }
+
 // decide returns the refusal of a request that arrives now, or how much slower than usual its answer is.
-func (u *upstream) decide(now time.Duration) (r refusal, slower float64) {
+func (u *upstream) decide(now time.Duration, q request) (r refusal, slower float64) {
 	slower = 1
 	for _, o := range u.outages {
-		if now < o.From || now >= o.From+o.For {
+		if !o.lasts(now) {
 			continue
 		}
 		if o.Kind == config.BrownOut {
 			slower *= o.Slower
 		}
-		if r, ok := u.refuses(o, now); ok {
+		if r, ok := u.refuses(o, now, q); ok {
 			return r, 1
 		}
 	}
@@ -85,7 +130,7 @@ func (u *upstream) decide(now time.Duration) (r refusal, slower float64) {
 }
 
 // refuses reports whether an outage refuses a request that arrives now.
-func (u *upstream) refuses(o *outage, now time.Duration) (r refusal, ok bool) {
+func (u *upstream) refuses(o *outage, now time.Duration, q request) (r refusal, ok bool) {
 	r.status = o.Status
 	switch o.Kind {
 	case config.Total:
@@ -96,40 +141,44 @@ func (u *upstream) refuses(o *outage, now time.Duration) (r refusal, ok bool) {
 		return r, (now-o.From)%(o.Down+o.Up) < o.Down
 	case config.Limited:
 		return r, !o.bucket.take(now)
-	case config.RateLimit:
-		r.retryAfter, ok = o.spend(now, u.tokens)
-		return r, ok
+	case config.RateLimit, config.Bucket, config.Window:
+		tokens := q.tokens
+		if o.Kind == config.Bucket {
+			tokens -= q.cached
+		}
+		if o.limit.take(now, tokens) {
+			return r, false
+		}
+		r.limit, r.retryAfter = o.limit, int((o.limit.opens(now, tokens)-now+time.Second-1)/time.Second)
+		return r, true
 	}
 	return r, false
 }
 
-// spend counts the tokens of a call in the current minute. A call that exceeds
-// the limit is refused until the next minute, in whole seconds as in a header.
-func (o *outage) spend(now time.Duration, tokens int) (retryAfter int, refused bool) {
-	if minute := int64(now / time.Minute); minute != o.minute {
-		o.minute, o.spent = minute, 0
-	}
-	if o.spent+tokens <= o.Tokens {
-		o.spent += tokens
-		return 0, false
-	}
-	left := time.Minute - now%time.Minute
-	return int((left + time.Second - 1) / time.Second), true
-}
-
-// fault classifies a refusal as in production. Equal refusals are classified once.
+// fault classifies a refusal as in production. Equal refusals are classified once, but not those of a window, which
+// state the time of its end.
 func (u *upstream) fault(r refusal) *fault.Error {
+	if r.limit != nil && r.limit.Kind == config.Window {
+		return u.classify(r)
+	}
 	f := u.faults[r]
 	if f == nil {
-		header := http.Header{"Content-Type": {"application/json"}}
-		if r.retryAfter > 0 {
-			header.Set("Retry-After", strconv.Itoa(r.retryAfter))
-		}
-		f = classify.FromResponse(r.status, header, []byte(errorBody(r.status)), u.sim.Now())
+		f = u.classify(r)
 		u.faults[r] = f
 	}
 	clone := *f
 	return &clone
+}
+
+func (u *upstream) classify(r refusal) *fault.Error {
+	header := http.Header{"Content-Type": {"application/json"}}
+	if r.retryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(r.retryAfter))
+	}
+	if r.limit != nil && r.limit.Kind == config.Window {
+		r.limit.state(header, u.sim.elapsed, true)
+	}
+	return classify.FromResponse(r.status, header, []byte(errorBody(r.status)), u.sim.Now())
 }
 
 // errorBody returns the body of a refusal in the form of Anthropic's API.

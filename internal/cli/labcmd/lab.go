@@ -306,7 +306,11 @@ func printReport(out *screen.Screen, r lab.Report) {
 	width := min(out.Columns(), tableWidth)
 	out.Wrap("", s.Title)
 	out.Wrap(screen.Faint, s.About)
-	out.Wrap(screen.Faint, fmt.Sprintf("%s, a call every %s each, for %s; seed %d", plural.Count(s.Callers.Number, "caller", "callers"), outlook.Duration(s.Callers.Every), outlook.Duration(s.Lasts), s.Seed))
+	others := ""
+	if o := s.Others; o.Number > 0 {
+		others = fmt.Sprintf(", and %s every %s", plural.Count(o.Number, "other", "others"), outlook.Duration(o.Every))
+	}
+	out.Wrap(screen.Faint, fmt.Sprintf("%s, a call every %s each%s, for %s; seed %d", plural.Count(s.Callers.Number, "caller", "callers"), outlook.Duration(s.Callers.Every), others, outlook.Duration(s.Lasts), s.Seed))
 	out.Print("", "")
 	printFigures(out, r, width)
 	out.Print("", "")

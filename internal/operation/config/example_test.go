@@ -134,7 +134,7 @@ outages:
   - {kind: totl, for: 30m}
 `))
 	fmt.Println(err)
-	// Output: monday.yaml:4:12: "totl"; want a kind of outage: total, partial, flapping, rate-limit, brown-out or limited
+	// Output: monday.yaml:4:12: "totl"; want a kind of outage: total, partial, flapping, rate-limit, token-bucket, window, brown-out or limited
 }
 
 func ExampleConfig_Uses() {

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,9 +20,15 @@ type Scenario struct {
 	Lasts    time.Duration // the time in which calls start
 	Seed     uint64        // of all random numbers
 	Callers  Callers
+	Others   Callers // a second group, whose waits are counted apart; Number 0: none
 	Upstream Service
 	Outages  []Outage
 	Policies []string // the names of those to simulate; none: all
+}
+
+// HasRate reports whether the provider has a limit of tokens per minute.
+func (s *Scenario) HasRate() bool {
+	return slices.ContainsFunc(s.Outages, func(o Outage) bool { return o.CountsTokens() && o.Kind != Window })
 }
 
 // Callers are the clients. Each makes one call at a time.
@@ -30,6 +37,7 @@ type Callers struct {
 	Every    time.Duration // the average time from the end of a call to the next
 	Patience time.Duration // until a caller disconnects; 0: no limit
 	Tokens   int           // of a call
+	Cached   float64       // the share of the tokens that a caller's next call reads from the provider's cache
 }
 
 // Service is the provider outside of outages.
@@ -47,7 +55,8 @@ type Outage struct {
 	Status   int           // of rejections
 	Share    float64       // of calls that a partial outage rejects
 	Down, Up time.Duration // the intervals of flapping
-	Tokens   int           // per minute that a rate limit allows
+	Tokens   int           // that a rate limit or a token bucket allows per minute, and a window in all
+	Window   time.Duration // the length of a window
 	Rate     float64       // calls per second that a limited capacity accepts
 	Slower   float64       // how many times as long an answer takes
 }
@@ -58,23 +67,32 @@ const (
 	Partial   = "partial"
 	Flapping  = "flapping"
 	RateLimit = "rate-limit"
+	Bucket    = "token-bucket"
+	Window    = "window"
 	BrownOut  = "brown-out"
 	Limited   = "limited"
 )
 
-// requiredByKind are the required fields of each kind of outage. No other kind may have them.
+// requiredByKind are the required fields of each kind of outage. A kind may have no fields that others require.
 var requiredByKind = map[string][]string{
 	Total:     nil,
 	Partial:   {"share"},
 	Flapping:  {"down", "up"},
 	RateLimit: {"tokens"},
+	Bucket:    {"tokens"},
+	Window:    {"tokens", "window"},
 	BrownOut:  {"slower"},
 	Limited:   {"rate"},
 }
 
 // OutageKinds returns the kinds in the order of the manual.
 func OutageKinds() []string {
-	return []string{Total, Partial, Flapping, RateLimit, BrownOut, Limited}
+	return []string{Total, Partial, Flapping, RateLimit, Bucket, Window, BrownOut, Limited}
+}
+
+// CountsTokens reports whether it is a limit of tokens, which a provider states in its answers.
+func (o *Outage) CountsTokens() bool {
+	return o.Kind == RateLimit || o.Kind == Bucket || o.Kind == Window
 }
 
 // Limits of a scenario, so that it takes at most a minute and a gigabyte.
@@ -93,6 +111,7 @@ func scenarios() codec[Scenario] {
 		newField("lasts", duration(), func(s *Scenario) *time.Duration { return &s.Lasts }, fieldDoc{"The time in which calls start. Calls in progress at its end are still completed.", "", "required"}),
 		newField("seed", integer[uint64]("a number from 0", 0, 1<<53), func(s *Scenario) *uint64 { return &s.Seed }, fieldDoc{"The seed of all random numbers. The same seed gives the same figures.", "1", ""}),
 		newField("callers", callers(), func(s *Scenario) *Callers { return &s.Callers }, fieldDoc{"The clients.", "", "required"}),
+		newField("others", callers(), func(s *Scenario) *Callers { return &s.Others }, fieldDoc{"A second group of clients, whose waits are shown apart, such as a person's among agents.", "", "none"}),
 		newField("upstream", services(), func(s *Scenario) *Service { return &s.Upstream }, fieldDoc{"The provider.", "", "its defaults"}),
 		newField("outages", seq("a list of outages", outages()), func(s *Scenario) *[]Outage { return &s.Outages }, fieldDoc{"What fails, and when. Outages may overlap: the first one that rejects a call decides.", "", "required"}),
 		newField("policies", seq("a list of policies", anyName("a policy's name")), func(s *Scenario) *[]string { return &s.Policies }, fieldDoc{"The policies to simulate, by the names that `ridethrough lab --policies` lists.", "", "all of them"}),
@@ -120,7 +139,8 @@ func callers() codec[Callers] {
 		newField("number", integer("a number from 1", 1, 1<<31), func(c *Callers) *int { return &c.Number }, fieldDoc{"Their number, at most " + strconv.Itoa(MaxCallers) + ".", "", "required"}),
 		newField("every", duration(), func(c *Callers) *time.Duration { return &c.Every }, fieldDoc{"The average time from the end of a call to the same caller's next one.", "", "required"}),
 		newField("patience", duration(), func(c *Callers) *time.Duration { return &c.Patience }, fieldDoc{"How long a caller waits for an answer before it disconnects.", "", "no limit"}),
-		newField("tokens", integer("a number from 1", 1, 1<<31), func(c *Callers) *int { return &c.Tokens }, fieldDoc{"The tokens that a call costs under a rate limit.", "", "none"}),
+		newField("tokens", integer("a number from 1", 1, 1<<31), func(c *Callers) *int { return &c.Tokens }, fieldDoc{"The tokens that a call costs under a limit.", "", "none"}),
+		newField("cached", share(), func(c *Callers) *float64 { return &c.Cached }, fieldDoc{"The share of the tokens that a call reads from the provider's cache, if the caller's previous call began at most five minutes before. A token bucket does not count it.", "", "none"}),
 	), checkRequired)
 }
 
@@ -137,14 +157,15 @@ func services() codec[Service] {
 func outages() codec[Outage] {
 	return checked(object(
 		schema{name: "outage", about: "One failure for some time.", expected: "the fields of an outage", Required: []string{"kind", "for"}}, nil,
-		newField("kind", oneOf("a kind of outage", OutageKinds()...), func(o *Outage) *string { return &o.Kind }, fieldDoc{"What fails: `total` rejects every call, `partial` a share of them, `flapping` all of them at intervals, `rate-limit` those above a number of tokens per minute, `limited` those above a rate. `brown-out` only slows answers down.", "", "required"}),
+		newField("kind", oneOf("a kind of outage", OutageKinds()...), func(o *Outage) *string { return &o.Kind }, fieldDoc{"What fails: `total` rejects every call, `partial` a share of them, `flapping` all of them at intervals, `rate-limit` those above a number of tokens in each minute, `token-bucket` those above a number of tokens that is filled up again evenly in a minute, `window` those above a number of tokens in a longer time, as of a subscription, `limited` those above a rate. `brown-out` only slows answers down.", "", "required"}),
 		newField("from", duration(), func(o *Outage) *time.Duration { return &o.From }, fieldDoc{"When it starts.", "", "at the start of the scenario"}),
 		newField("for", duration(), func(o *Outage) *time.Duration { return &o.For }, fieldDoc{"How long it lasts.", "", "required"}),
-		newField("status", integer("a status from 400 to 599", 400, 599), func(o *Outage) *int { return &o.Status }, fieldDoc{"The HTTP status of a rejection.", "", "529; 429 for a rate limit"}),
+		newField("status", integer("a status from 400 to 599", 400, 599), func(o *Outage) *int { return &o.Status }, fieldDoc{"The HTTP status of a rejection.", "", "529; 429 for a limit of tokens"}),
 		newField("share", share(), func(o *Outage) *float64 { return &o.Share }, fieldDoc{"The share of calls that a partial outage rejects.", "", "required by partial"}),
 		newField("down", duration(), func(o *Outage) *time.Duration { return &o.Down }, fieldDoc{"How long each down interval of flapping is.", "", "required by flapping"}),
 		newField("up", duration(), func(o *Outage) *time.Duration { return &o.Up }, fieldDoc{"How long each up interval in between is.", "", "required by flapping"}),
-		newField("tokens", integer("a number from 1", 1, 1<<40), func(o *Outage) *int { return &o.Tokens }, fieldDoc{"The tokens per minute that a rate limit allows. Its rejections state when the next minute begins.", "", "required by rate-limit"}),
+		newField("tokens", integer("a number from 1", 1, 1<<40), func(o *Outage) *int { return &o.Tokens }, fieldDoc{"The tokens that a rate limit or a token bucket allows per minute, and a window in all. Answers state what is left, rejections when there is more.", "", "required by rate-limit, token-bucket and window"}),
+		newField("window", duration(), func(o *Outage) *time.Duration { return &o.Window }, fieldDoc{"The length of a window. When one is over, the next begins.", "", "required by window"}),
 		newField("rate", rates(), func(o *Outage) *float64 { return &o.Rate }, fieldDoc{"The rate of calls that a limited capacity accepts.", "", "required by limited"}),
 		newField("slower", multiplier(), func(o *Outage) *float64 { return &o.Slower }, fieldDoc{"How many times as long an answer takes in a brown-out.", "", "required by brown-out"}),
 	), checkOutage)
@@ -161,21 +182,29 @@ func checkOutage(r *reader, n *node, o *Outage, s *schema) {
 			r.fail(n, "a %s outage needs the field %s", o.Kind, name)
 		}
 	}
-	for _, kind := range OutageKinds() {
-		for _, name := range requiredByKind[kind] {
-			if v := n.field(name); v != nil && kind != o.Kind {
-				r.fail(v, "%s belongs to a %s outage, not to a %s one", name, kind, o.Kind)
-			}
+	for _, e := range n.entries {
+		if kinds := kindsWith(e.key.text); len(kinds) > 0 && !slices.Contains(kinds, o.Kind) {
+			r.fail(e.value, "%s belongs to a %s outage, not to a %s one", e.key.text, orList(kinds), o.Kind)
 		}
 	}
 	if v := n.field("status"); v != nil && o.Kind == BrownOut {
 		r.fail(v, "a brown-out rejects nothing, so it has no status")
 	}
 	if o.Status == 0 {
-		if o.Status = 529; o.Kind == RateLimit {
+		if o.Status = 529; o.CountsTokens() {
 			o.Status = 429
 		}
 	}
+}
+
+// kindsWith returns the kinds of outages that require a field.
+func kindsWith(field string) (kinds []string) {
+	for _, kind := range OutageKinds() {
+		if slices.Contains(requiredByKind[kind], field) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
 }
 
 // checkScenario reports what makes a scenario impossible to simulate.
@@ -199,10 +228,10 @@ func checkScenario(r *reader, n *node, s *Scenario, shape *schema) {
 		switch {
 		case s.Lasts > 0 && o.From+o.For > s.Lasts:
 			r.fail(item, "this outage ends at %s, but the scenario lasts only %s", ShowDuration(o.From+o.For), ShowDuration(s.Lasts))
-		case o.Kind == RateLimit && c.Tokens == 0:
-			r.fail(item, "a rate limit counts tokens; set the field tokens of callers")
-		case o.Kind == RateLimit && o.Tokens < c.Tokens:
-			r.fail(item.part("tokens"), "no call would ever be answered: each costs %d tokens, and %d per minute are allowed", c.Tokens, o.Tokens)
+		case o.CountsTokens() && (c.Tokens == 0 || s.Others.Number > 0 && s.Others.Tokens == 0):
+			r.fail(item, "a %s counts tokens; set the field tokens of callers", o.Kind)
+		case o.CountsTokens() && o.Tokens < max(c.Tokens, s.Others.Tokens):
+			r.fail(item.part("tokens"), "no call would ever be answered: each costs %d tokens, and %d are allowed", max(c.Tokens, s.Others.Tokens), o.Tokens)
 		}
 	}
 }
@@ -217,11 +246,14 @@ func (s *Scenario) Bounds() error {
 func (s *Scenario) bounds() (at [2]string, err error) {
 	c := s.Callers
 	calls := float64(c.Number) * float64(s.Lasts) / float64(max(c.Every, 1))
+	if o := s.Others; o.Number > 0 {
+		calls += float64(o.Number) * float64(s.Lasts) / float64(max(o.Every, 1))
+	}
 	switch {
 	case s.Lasts > maxLasts:
 		return [2]string{"lasts"}, fmt.Errorf("%s is longer than the longest scenario, %s", ShowDuration(s.Lasts), ShowDuration(maxLasts))
-	case c.Number > MaxCallers:
-		return [2]string{"callers", "number"}, fmt.Errorf("%d callers are more than the limit of %d", c.Number, MaxCallers)
+	case c.Number+s.Others.Number > MaxCallers:
+		return [2]string{"callers", "number"}, fmt.Errorf("%d callers are more than the limit of %d", c.Number+s.Others.Number, MaxCallers)
 	case c.Every > 0 && calls > maxCalls:
 		return [2]string{"callers", "every"}, fmt.Errorf("about %.0f calls are more than the limit of %d; "+
 			"use fewer callers, longer times between calls, or a shorter scenario", calls, maxCalls)
