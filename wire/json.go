@@ -80,6 +80,8 @@ func Unmarshal(kind string, text []byte) (Body, error) {
 		return decode[CouncilQuorum](text)
 	case CouncilEnd{}.kind():
 		return decode[CouncilEnd](text)
+	case LimitUsed{}.kind():
+		return decode[LimitUsed](text)
 	case Reset{}.kind():
 		return decode[Reset](text)
 	case Exit{}.kind():

@@ -102,7 +102,7 @@ var house = []row{
 		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/operation/history", uses: "internal/atomicfile internal/latency breaker fault gateway conversation retry transport turn"},
-	{floor: 3, path: "internal/operation/alerts", uses: "internal/operation/history internal/operation/notify internal/operation/statusfeed internal/terminal/printable"},
+	{floor: 3, path: "internal/operation/alerts", uses: "breaker internal/operation/history internal/operation/notify internal/operation/statusfeed internal/terminal/printable"},
 	{floor: 3, path: "internal/server/api", uses: "conversation fault policy store turn wire"},
 	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry turn wire internal/server/api"},
 	{floor: 3, path: "internal/operation/archive", uses: "internal/atomicfile store"},
@@ -123,7 +123,7 @@ var house = []row{
 	{floor: 3, path: "internal/server/audit", uses: "internal/operation/logging"},
 	{floor: 3, path: "internal/server/rest", uses: "store internal/server/api"},
 	{floor: 3, path: "internal/server/stream", uses: "store wire internal/send internal/server/rest"},
-	{floor: 3, path: "internal/server/feed", uses: "gateway conversation turn wire internal/server/stream"},
+	{floor: 3, path: "internal/server/feed", uses: "gateway conversation turn wire internal/server/api internal/server/stream"},
 	{
 		floor: 3, path: "internal/server/conversations", uses: "internal/send internal/server/audit conversation turn wire internal/server/api internal/server/rest internal/server/stream",
 		parts: "github.com/coder/websocket",
@@ -131,7 +131,7 @@ var house = []row{
 	{floor: 3, path: "internal/server/councils", uses: "agent conversation council wire internal/server/api internal/server/rest internal/server/stream"},
 	{
 		floor: 3, path: "internal/server/live",
-		uses: "internal/plural internal/operation/access internal/server/audit fault breaker policy gateway conversation wire internal/operation/history internal/operation/statusfeed internal/server/api internal/server/rest internal/server/stream internal/server/feed internal/server/conversations transport",
+		uses: "internal/plural internal/operation/access internal/server/audit fault breaker policy gateway conversation wire internal/operation/history internal/operation/statusfeed internal/server/api internal/server/rest internal/server/stream internal/server/feed internal/server/conversations ratelimit transport",
 	},
 	{
 		floor: 3, path: "internal/server",

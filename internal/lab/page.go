@@ -76,8 +76,9 @@ all calls. The waits (*median*, *95 %*, *longest*) are those of calls that met a
 they are short where only lucky calls are answered. *at once* is the greatest number of calls in progress,
 *in vain* are requests that brought no answer, *peak/s* is the number of requests in the busiest second of the
 ten minutes after the recovery, and *last* is the time from the recovery to the last answer to a call that had
-waited for it. Of a limit of tokens per minute, *used* is the share that was used. Of a second group of callers,
-*others* is the wait that 95 % of its answered calls did not exceed, those that met no fault included.
+waited for it. Of a limit of tokens per minute, *used* is the share that was used. Of a second group of
+callers, *others* is the wait that 95 % of its answered calls did not exceed, those that met no fault
+included.
 
 `
 
@@ -85,7 +86,7 @@ waited for it. Of a limit of tokens per minute, *used* is the share that was use
 func (r Report) writeSection(b *strings.Builder) {
 	s := r.Scenario
 	fmt.Fprintf(b, "## %s\n\n%s\n\n", s.Title, wrap(s.About))
-	fmt.Fprintf(b, "%s; `ridethrough lab %s` simulates it.\n\n", callersText(s), s.Name)
+	b.WriteString(wrap(callersText(s)+"; `ridethrough lab "+s.Name+"` simulates it.") + "\n\n")
 	fmt.Fprintf(b, "![%s: requests and answers per minute for each policy; the figures are in the table below](outages/%s.svg)\n\n", s.Title, s.Name)
 	figures := r.Figures()
 	b.WriteString("| policy |")

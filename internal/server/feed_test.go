@@ -15,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
@@ -133,6 +134,23 @@ func TestFeed_PublishesCourseOfCalls(t *testing.T) {
 		}
 		if r := first.Event.(turn.Retry); r.Provider != "anthropic" || r.Model != "claude" || r.Upstream != "work" {
 			t.Errorf("retry is of %s at %q, want anthropic/claude at work", r.Name, r.Upstream)
+		}
+	})
+}
+
+func TestFeed_PublishesThatALimitIsNearlyUsedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := feed.New()
+		r := run(t, server.Config{Gateway: &fake{}, Feed: f}).read("/-/events")
+		defer r.close()
+		at := time.Now().Add(time.Minute).UTC()
+		of := ratelimit.Key{Upstream: "work", Credential: "3w5e11264sgsf", Model: "claude"}
+		e := tried(1)
+		e.Crossed = &ratelimit.Crossing{Key: of, Level: 0.95, Limit: ratelimit.Limit{Name: "input-tokens", Used: 0.967, Reset: at}}
+		f.Watch(e)
+		want := wire.LimitUsed{Upstream: "work", Credential: "3w5e1…", Model: "claude", Limit: "input-tokens", Level: 95, Used: 96, ResetAt: at}
+		if all := bodies(t, r.seen()); len(all) != 1 || all[0].Body != want {
+			t.Errorf("events: got %+v, want one with %+v", all, want)
 		}
 	})
 }

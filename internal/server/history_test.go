@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/statusfeed"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/transport"
 	"github.com/ridethrough/ridethrough/turn"
@@ -142,6 +144,31 @@ func TestUpstream_ShowsTheVendorsStatusOfAnIncident(t *testing.T) {
 			if c.want == "" && strings.Contains(got, "vendor") || !strings.Contains(got, c.want) {
 				t.Errorf("%s: got %s, want in it %q", c.name, got, c.want)
 			}
+		}
+	})
+}
+
+func TestUpstream_ShowsTheLimitsOfWhichMostIsUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var limits []ratelimit.Limit
+		for i := range 20 {
+			limits = append(limits, ratelimit.Limit{Name: fmt.Sprintf("l%02d", i), Unit: ratelimit.Requests, Limit: 100, Remaining: 100 - float64(i), Used: float64(i) / 100})
+		}
+		week := ratelimit.Limit{Name: "7d", Unit: ratelimit.Usage, Used: 0.999, Reset: time.Now().Add(time.Hour)}
+		s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{upstreams: []gateway.Health{{Name: "work", Limits: []ratelimit.Headroom{
+			{Key: ratelimit.Key{Credential: "3w5e11264sgsf", Model: "claude"}, Limits: limits}, {Key: ratelimit.Key{Credential: "own"}, Limits: []ratelimit.Limit{week}},
+		}}}}})
+		got := ask(s, request("GET", "/-/upstreams/work", "")).Body.String()
+		for _, want := range []string{
+			`"limits":[{"credential":"own","name":"7d","unit":"usage","remaining":0,"usedPercent":99,"resetAt":"2000-01-01T01:00:00Z","resetMs":3600000},`,
+			`{"credential":"3w5e1…","model":"claude","name":"l19","unit":"requests","limit":100,"remaining":81,"usedPercent":19}`,
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("upstream: got %s, want in it %s", got, want)
+			}
+		}
+		if n := strings.Count(got, `"unit"`); n != 12 {
+			t.Errorf("limits: got %d, want the 12 of which most is used", n)
 		}
 	})
 }

@@ -12,10 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 	"github.com/ridethrough/ridethrough/internal/operation/alerts"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/notify"
 	"github.com/ridethrough/ridethrough/internal/server"
 )
@@ -27,10 +29,16 @@ type notices struct {
 	end      func()
 }
 
-// notices follows the incidents of what is served, and shows there what belongs to them.
-func (c *serveCmd) notices(ctx context.Context, s notify.Settings, served *server.Config) *notices {
+// board shows the upstreams of a gateway.
+type board interface{ Upstreams() []gateway.Health }
+
+// notices follows the incidents and the limits of what is served, and shows there what belongs to them.
+func (c *serveCmd) notices(ctx context.Context, s notify.Settings, g board, served *server.Config) *notices {
 	n := &notices{notifier: notify.New(served.Log, nil)}
-	n.follower = alerts.New(served.History.Incidents, n.notifier.Send, hostname(), served.Log, nil)
+	n.follower = alerts.New(alerts.Config{
+		Incidents: served.History.Incidents, Upstreams: func() []alerts.Upstream { return upstreamsOf(g, served) },
+		Send: n.notifier.Send, Host: hostname(), Log: served.Log,
+	})
 	n.use(s)
 	served.Vendor = n.follower.Vendor
 	warnings := served.Warnings
@@ -46,6 +54,20 @@ func (c *serveCmd) notices(ctx context.Context, s notify.Settings, served *serve
 		<-ended
 	}
 	return n
+}
+
+// upstreamsOf returns the upstreams of what is served, the gateway's and those of conversations.
+func upstreamsOf(g board, served *server.Config) (all []alerts.Upstream) {
+	for _, u := range g.Upstreams() {
+		all = append(all, alerts.Upstream{Name: u.Name, Outages: u.Breaker.Outages})
+	}
+	if served.Conversations == nil {
+		return all
+	}
+	for _, u := range served.Conversations.Upstreams() {
+		all = append(all, alerts.Upstream{Name: history.ConversationUpstream(u.Breaker.Name), Outages: u.Breaker.Outages})
+	}
+	return all
 }
 
 // use applies settings.

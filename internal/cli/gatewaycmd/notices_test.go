@@ -16,6 +16,11 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
+// well is a gateway without outages.
+type well struct{}
+
+func (well) Upstreams() []gateway.Health { return []gateway.Health{{Name: "work"}} }
+
 func TestServe_NoticesFollowTheIncidentsOfWhatIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)
@@ -26,7 +31,7 @@ func TestServe_NoticesFollowTheIncidentsOfWhatIsServed(t *testing.T) {
 			return "", errors.New("the file is gone")
 		}}
 		var c serveCmd
-		told := c.notices(t.Context(), notify.Settings{After: time.Minute}, &served)
+		told := c.notices(t.Context(), notify.Settings{After: time.Minute}, well{}, &served)
 		fail := func() {
 			for range 3 {
 				served.History.Watch(gateway.Event{At: time.Now(), Call: gateway.Call{Upstream: "work"}, Try: retry.Try{N: 1, Start: time.Now(), Fault: &fault.Error{Kind: fault.Overloaded}}})

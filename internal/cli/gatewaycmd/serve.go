@@ -162,7 +162,7 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 	if served.Conversations != nil {
 		c.tell.ShowTurns(served.Conversations, served.History)
 	}
-	told := c.notices(ctx, t.Notices, &served)
+	told := c.notices(ctx, t.Notices, g, &served)
 	defer told.stop()
 	base := "http://" + l.Addr().String()
 	if served.TLS != nil {

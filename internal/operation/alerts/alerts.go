@@ -23,20 +23,28 @@ const (
 	feedTime   = 2 * time.Minute // between two readings of a status page
 )
 
+// Config has what is followed, and what is done with it.
+type Config struct {
+	Incidents func(time.Time) []history.Incident
+	Upstreams func() []Upstream   // whose usage windows are followed; nil: none
+	Send      func(notify.Notice) // is called for each notice, and must not wait
+	Host      string              // the name of the machine
+	Log       *slog.Logger
+	Transport http.RoundTripper // of the requests to status pages; nil: the default
+}
+
 // Follower follows the incidents. Its methods may be called concurrently.
 type Follower struct {
-	incidents func(time.Time) []history.Incident
-	send      func(notify.Notice)
-	client    *http.Client
-	log       *slog.Logger
-	host      string
+	Config
+	client  *http.Client
+	reading sync.WaitGroup // readings of status pages
 
-	reading  sync.WaitGroup // readings of status pages
 	mu       sync.Mutex
 	settings notify.Settings
 	started  time.Time
-	told     map[string]*told // by the id of the incident
-	pages    map[string]*page // by upstream
+	told     map[string]*told    // by the id of the incident
+	spent    map[spentKey]*spent // usage windows
+	pages    map[string]*page    // by upstream
 }
 
 // told is what was told of an incident.
@@ -53,12 +61,11 @@ type page struct {
 	known bool // it was read once, or could not be
 }
 
-// New returns a follower of a history's incidents on a machine with that name, which calls send for each notice.
-// transport is that of HTTP; nil: the default.
-func New(incidents func(time.Time) []history.Incident, send func(notify.Notice), host string, log *slog.Logger, transport http.RoundTripper) *Follower {
+// New returns a follower.
+func New(c Config) *Follower {
 	return &Follower{
-		incidents: incidents, send: send, client: &http.Client{Transport: transport}, log: log, host: host,
-		told: map[string]*told{}, pages: map[string]*page{},
+		Config: c, client: &http.Client{Transport: c.Transport},
+		told: map[string]*told{}, spent: map[spentKey]*spent{}, pages: map[string]*page{},
 	}
 }
 
@@ -94,7 +101,7 @@ func (f *Follower) begin(now time.Time) {
 
 // look tells what there is to tell.
 func (f *Follower) look(ctx context.Context, now time.Time) {
-	all := f.incidents(now)
+	all := f.Incidents(now)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	failing, current := map[string]bool{}, map[string]bool{}
@@ -116,6 +123,7 @@ func (f *Follower) look(ctx context.Context, now time.Time) {
 			delete(f.told, id)
 		}
 	}
+	f.lookAtWindows(now)
 }
 
 // open tells of an incident that is not over.
@@ -128,13 +136,13 @@ func (f *Follower) open(in *history.Incident, now time.Time) {
 	case t == nil && f.awaitsPage(in.Upstream, now):
 	case t == nil:
 		f.told[in.ID] = &told{last: now}
-		f.send(f.notice(notify.Began, in, now))
+		f.Send(f.notice(notify.Began, in, now))
 	case t.over:
 		*t = told{last: now, again: true}
-		f.send(f.notice(notify.Continues, in, now))
+		f.Send(f.notice(notify.Continues, in, now))
 	case f.settings.Remind > 0 && now.Sub(t.last) >= f.settings.Remind:
 		t.last = now
-		f.send(f.notice(notify.Continues, in, now))
+		f.Send(f.notice(notify.Continues, in, now))
 	}
 }
 
@@ -151,7 +159,7 @@ func (f *Follower) ended(in *history.Incident, now time.Time) {
 	}
 	if !t.over && now.Sub(in.Ended) >= settled {
 		t.over, t.last = true, now
-		f.send(f.notice(notify.Ended, in, now))
+		f.Send(f.notice(notify.Ended, in, now))
 	}
 	if t.over && now.Sub(in.Ended) > history.MergeGap {
 		delete(f.told, in.ID)
@@ -163,7 +171,7 @@ func (f *Follower) notice(event notify.Event, in *history.Incident, now time.Tim
 	n := notify.Notice{
 		Event: event, ID: in.ID, Upstream: in.Upstream, Models: names(in.Models), Partial: in.Partial, At: now, Began: in.Began, Ended: in.Ended,
 		Recovered: in.Recovered, Lasted: now.Sub(in.Began), Tries: in.Tries, Failures: in.Failures, Calls: in.Calls, Held: in.Held, Lost: in.Lost,
-		Host: f.host,
+		Host: f.Host,
 	}
 	if !in.Ended.IsZero() {
 		n.Lasted = in.Ended.Sub(in.Began)
@@ -226,7 +234,7 @@ func (f *Follower) readPages(ctx context.Context, failing map[string]bool, now t
 func (f *Follower) readPage(ctx context.Context, upstream, address string) {
 	s, err := statusfeed.Read(ctx, f.client, address)
 	if err != nil && ctx.Err() == nil {
-		f.log.Info("status page not read", "upstream", upstream, "error", err.Error())
+		f.Log.Info("status page not read", "upstream", upstream, "error", err.Error())
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

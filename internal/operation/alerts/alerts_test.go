@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/alerts"
@@ -32,6 +34,8 @@ type world struct {
 	all   []notify.Notice
 	page  string // of the provider's status; "": it cannot be read
 	reads int
+
+	outages atomic.Pointer[[]breaker.Outage] // of the breaker; nil: none
 }
 
 // follow returns a world whose follower has settings.
@@ -41,9 +45,26 @@ func follow(t *testing.T, s notify.Settings) *world {
 	return w
 }
 
+// config returns the configuration of a follower.
+func (w *world) config() alerts.Config {
+	return alerts.Config{
+		Incidents: w.Incidents, Upstreams: w.upstreams,
+		Send: w.hear, Host: "host", Log: slog.New(slog.DiscardHandler), Transport: w,
+	}
+}
+
+// upstreams returns the upstream with the outages of its breaker.
+func (w *world) upstreams() []alerts.Upstream {
+	u := alerts.Upstream{Name: "work"}
+	if open := w.outages.Load(); open != nil {
+		u.Outages = *open
+	}
+	return []alerts.Upstream{u}
+}
+
 // run runs a follower until the test or stop ends it.
 func (w *world) run(s notify.Settings) (stop func()) {
-	f := alerts.New(w.Incidents, w.hear, "host", slog.New(slog.DiscardHandler), w)
+	f := alerts.New(w.config())
 	f.Use(s)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	go f.Run(ctx)
@@ -167,7 +188,7 @@ func TestFollower_TellsOfAnOutageThatThisProcessHasSeenDue(t *testing.T) {
 func TestFollower_ReadsTheStatusPageWhileAnUpstreamFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{History: history.Open("", slog.New(slog.DiscardHandler)), t: t, start: time.Now(), page: `{"status":{"indicator":"none","description":"All Systems Operational"}}`}
-		f := alerts.New(w.Incidents, w.hear, "host", slog.New(slog.DiscardHandler), w)
+		f := alerts.New(w.config())
 		f.Use(notify.Settings{After: time.Minute, Feeds: map[string]string{"work": "http://status.example/summary.json"}})
 		go f.Run(t.Context())
 		time.Sleep(time.Second)
@@ -203,6 +224,39 @@ func TestFollower_ReadsNoPageThatIsNotSwitchedOn(t *testing.T) {
 		w.minutes("ffffffffff")
 		if w.reads != 0 {
 			t.Errorf("readings: got %d, want 0", w.reads)
+		}
+	})
+}
+
+// window returns an outage of a breaker by a usage window that opens at a minute.
+func (w *world) window(opens int, credential string) breaker.Outage {
+	return breaker.Outage{
+		Level: "credential", Scope: breaker.Scope{Credential: credential}, Since: time.Now(), Waiting: 3,
+		Fault: &fault.Error{Kind: fault.Quota, Status: 429, Message: "said of a prompt", Window: true, ResetAt: w.start.Add(time.Duration(opens) * time.Minute)},
+	}
+}
+
+func TestFollower_TellsOnceOfAWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := follow(t, notify.Settings{After: time.Minute})
+		w.outages.Store(&[]breaker.Outage{w.window(3, "a")})
+		w.minutes(".") // one that opens soon
+		w.outages.Store(&[]breaker.Outage{w.window(90, "a"), {Level: "host", Fault: busy}})
+		w.minutes("..........")
+		w.outages.Store(&[]breaker.Outage{w.window(91, "a")}) // a probe was refused, which states another second
+		w.minutes(strings.Repeat(".", 60))
+		if diff := cmp.Diff([]string{"1 work: limit reached"}, w.said); diff != "" {
+			t.Fatalf("while a window is used up (-want +got):\n%s", diff)
+		}
+		if got := w.all[0].Text(); !strings.HasPrefix(got, "Usage limit until ") || !strings.Contains(got, "in 1h29m. 3 calls are waiting.") || strings.Contains(got, "prompt") {
+			t.Errorf("text: got %q, want when it opens and what waits, without the provider's words", got)
+		}
+		w.outages.Store(nil)
+		w.minutes("..")
+		w.outages.Store(&[]breaker.Outage{w.window(200, "a")})
+		w.minutes(strings.Repeat(".", 240)) // none asks for it when it opens
+		if diff := cmp.Diff([]string{"1 work: limit reached", "71 work: limit reset", "73 work: limit reached", "200 work: limit reset"}, w.said); diff != "" {
+			t.Errorf("two windows (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -11,7 +11,10 @@ import (
 )
 
 // gauges have the current state of the gateway and of conversations. A gauge without a value is left out.
-type gauges struct{ waiting, held, outage, degraded, model, paused, firstByte *metrics.Gauges }
+type gauges struct {
+	waiting, held, outage, degraded, model, paused *metrics.Gauges
+	firstByte, remaining                           *metrics.Gauges
+}
 
 // newGauges adds the gauges.
 func newGauges(to *metrics.Registry) *gauges {
@@ -26,6 +29,7 @@ func newGauges(to *metrics.Registry) *gauges {
 		model:     gauge("model_outage", "1 for each model whose last tries have failed; left out: it has no outage.", "model"),
 		paused:    gauge("upstream_paused", "1 if an operator has paused the upstream, otherwise 0."),
 		firstByte: gauge("first_byte_limit_seconds", "The learned limit on the first byte of an answer, the longest by size of the request.", "model"),
+		remaining: gauge("ratelimit_remaining_ratio", "The share that is left of a limit that the upstream states, from 0 to 1, the least of all credentials.", "model", "limit"),
 	}
 }
 
@@ -49,6 +53,28 @@ func (g *gauges) gateway(s *metrics.Scrape, b Board, h *history.History, bounded
 			s.Set(g.model, 1, gatewayFace, u.Name, bounded(labels{gatewayFace, u.Name, m}).model)
 		}
 		g.learned(s, u, bounded)
+		g.limits(s, u, bounded)
+	}
+}
+
+// limits sets what is left of the limits of an upstream. A limit of all models has no model.
+func (g *gauges) limits(s *metrics.Scrape, u gateway.Health, bounded func(labels) labels) {
+	type limit struct{ model, name string }
+	least := map[limit]float64{}
+	for _, h := range u.Limits {
+		model := ""
+		if h.Model != "" {
+			model = bounded(labels{gatewayFace, u.Name, h.Model}).model
+		}
+		for _, l := range h.Limits {
+			of, left := limit{model, l.Name}, 1-l.Used
+			if before, known := least[of]; !known || left < before {
+				least[of] = left
+			}
+		}
+	}
+	for of, left := range least {
+		s.Set(g.remaining, left, gatewayFace, u.Name, of.model, of.name)
 	}
 }
 

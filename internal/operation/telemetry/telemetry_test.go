@@ -96,7 +96,15 @@ func (board) Upstreams() []gateway.Health {
 	small := transport.FirstByte{LearnedKind: transport.LearnedKind{Model: "gpt-5"}, Size: "small", Limit: 130 * time.Second, Answers: 1200}
 	large := small
 	large.Size, large.Limit = "large", time.Minute
-	return []gateway.Health{{Name: "work", Learned: []transport.FirstByte{small, large}}, {Name: "spare"}}
+	headroom := func(credential, model, name string, used float64) ratelimit.Headroom {
+		return ratelimit.Headroom{Key: ratelimit.Key{Credential: credential, Model: model}, Limits: []ratelimit.Limit{{Name: name, Used: used}}}
+	}
+	return []gateway.Health{
+		{Name: "work", Learned: []transport.FirstByte{small, large}, Limits: []ratelimit.Headroom{
+			headroom("a", "gpt-5", "tokens", 0.25), headroom("b", "gpt-5", "tokens", 0.75), headroom("b", "", "5h", 1),
+		}},
+		{Name: "spare"},
+	}
 }
 
 func watching(t *testing.T, c telemetry.Config, events ...gateway.Event) *telemetry.Telemetry {
@@ -216,6 +224,20 @@ ridethrough_silent_tries_total{face="gateway",model="gpt-5",upstream="work"} 3
 	}
 }
 
+func TestMetrics_OfLimits(t *testing.T) {
+	tel := watching(t, telemetry.Config{})
+	tel.Show(board{}, nil)
+	want := `
+# HELP ridethrough_ratelimit_remaining_ratio The share that is left of a limit that the upstream states, from 0 to 1, the least of all credentials.
+# TYPE ridethrough_ratelimit_remaining_ratio gauge
+ridethrough_ratelimit_remaining_ratio{face="gateway",limit="5h",model="",upstream="work"} 0
+ridethrough_ratelimit_remaining_ratio{face="gateway",limit="tokens",model="gpt-5",upstream="work"} 0.25
+`
+	if err := testutil.GatherAndCompare(scraped(t, tel), strings.NewReader(want), "ridethrough_ratelimit_remaining_ratio"); err != nil {
+		t.Errorf("gather and compare: %v", err)
+	}
+}
+
 func TestMetrics_NamesPassLint(t *testing.T) {
 	failed := gateway.Event{Call: call, Event: fails(busy, policy.Exhausted, 0, time.Second)}
 	broke := gateway.Event{Call: call, Event: fails(busy, policy.Committed, 0, 0)}
@@ -236,13 +258,13 @@ func TestMetrics_NamesPassLint(t *testing.T) {
 			t.Errorf("metric %s, want the prefix ridethrough_", f.GetName())
 		}
 		for _, l := range f.GetMetric()[0].GetLabel() {
-			if name := l.GetName(); !strings.Contains(" face upstream model kind ", " "+name+" ") && f.GetName() != "ridethrough_build_info" {
+			if name := l.GetName(); !strings.Contains(" face upstream model kind limit ", " "+name+" ") && f.GetName() != "ridethrough_build_info" {
 				t.Errorf("%s has the label %s", f.GetName(), name)
 			}
 		}
 	}
-	if len(families) != 19 {
-		t.Errorf("%d metric families, want 19", len(families))
+	if len(families) != 20 {
+		t.Errorf("%d metric families, want 20", len(families))
 	}
 }
 

@@ -197,6 +197,7 @@ func bodies() []wire.Body {
 		wire.CouncilMember{},
 		wire.CouncilQuorum{},
 		wire.CouncilEnd{},
+		wire.LimitUsed{},
 		wire.Reset{},
 		wire.Exit{},
 		wire.ConversationChanged{},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
@@ -67,7 +68,8 @@ func (f *Feed) Boot() string { return f.boot }
 // Watch publishes an event of the gateway, or of a turn: it is for gateway.Config.OnEvent and package turns.
 func (f *Feed) Watch(e gateway.Event) {
 	if e.Crossed != nil {
-		return // it is about no call
+		f.limitUsed(e)
+		return
 	}
 	switch e.Event.(type) {
 	case turn.Start:
@@ -171,15 +173,30 @@ func (c *call) stop() {
 	}
 }
 
-// publish numbers an event of a call, keeps it and wakes the readers.
+// limitUsed publishes that a limit of an upstream is nearly used up. It is about a credential, and not about the call.
+func (f *Feed) limitUsed(e gateway.Event) {
+	l := e.Crossed.Limit
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.add(&f.kept, e.At, wire.LimitUsed{
+		Upstream: e.Crossed.Upstream, Credential: api.Credential(e.Crossed.Credential), Model: e.Crossed.Model,
+		Limit: l.Name, Level: api.Percent(e.Crossed.Level), Used: api.Percent(l.Used), ResetAt: api.Time(l.Reset),
+	})
+}
+
+// publish publishes an event of a call.
 func (f *Feed) publish(e gateway.Event) {
-	f.seq++
 	to := &f.kept
 	if _, ok := e.Event.(turn.Waiting); ok {
 		to = &f.reminders
 	}
-	body := wire.Turn{Ref: wire.Ref{ConversationID: e.Call.Session, TurnID: turnID(e.Call)}, Event: e.Event}
-	to.add(entry{f.seq, f.encode(f.id(f.seq), wire.Event{Seq: f.seq, Time: e.At, Body: body})})
+	f.add(to, e.At, wire.Turn{Ref: wire.Ref{ConversationID: e.Call.Session, TurnID: turnID(e.Call)}, Event: e.Event})
+}
+
+// add numbers an event, keeps it and wakes the readers.
+func (f *Feed) add(to *ring, at time.Time, body wire.Body) {
+	f.seq++
+	to.add(entry{f.seq, f.encode(f.id(f.seq), wire.Event{Seq: f.seq, Time: at, Body: body})})
 	close(f.news)
 	f.news = make(chan struct{})
 }

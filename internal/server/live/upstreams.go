@@ -34,6 +34,7 @@ type upstream struct {
 	Actions     []string  `json:"actions"`              // that it takes
 
 	FirstByte          []firstByte `json:"firstByte,omitzero"` // limits that are learned, the longest first; left out: none is known
+	Limits             []limit     `json:"limits,omitzero"`    // that it states, the most used first; left out: it states none
 	Slow               bool        `json:"slow,omitzero"`
 	Samples            int         `json:"samples"`                     // answers in the last hour
 	FirstTokenMs       int64       `json:"firstTokenMs,omitzero"`       // the median of the last half hour
@@ -85,7 +86,7 @@ func (v upstream) same(o upstream) bool {
 		v.Until.Equal(o.Until) && v.Paused.Equal(o.Paused) && v.Waiting == o.Waiting && v.Vendor == o.Vendor && v.Samples == o.Samples &&
 		v.FirstTokenMs == o.FirstTokenMs && slices.Equal(v.Failing, o.Failing) && v.FirstTokenBeforeMs == o.FirstTokenBeforeMs &&
 		slices.EqualFunc(v.Outages, o.Outages, outage.same) && slices.Equal(v.Strip, o.Strip) &&
-		slices.Equal(v.FirstByte, o.FirstByte)
+		slices.Equal(v.FirstByte, o.FirstByte) && slices.EqualFunc(v.Limits, o.Limits, limit.same)
 }
 
 // same reports whether nothing has changed but the time.
@@ -117,7 +118,10 @@ func (l *Live) loadUpstreams() []upstream {
 		all = append(all, v)
 	}
 	for _, h := range l.Gateway.Upstreams() {
-		add(upstream{Name: h.Name, Source: "gateway", API: h.API, Base: h.Base, Actions: callActions, FirstByte: viewLearned(h.Learned)}, h.Breaker)
+		add(upstream{
+			Name: h.Name, Source: "gateway", API: h.API, Base: h.Base, Actions: callActions,
+			FirstByte: viewLearned(h.Learned), Limits: viewLimits(h.Limits, now),
+		}, h.Breaker)
 	}
 	for _, u := range l.providers() {
 		add(upstream{

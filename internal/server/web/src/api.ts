@@ -85,6 +85,19 @@ export interface Cell {
 
 export type Health = 'operational' | 'slow' | 'degraded' | 'waiting' | 'down' | 'recovering' | 'paused' | 'no-data'
 
+// Limit is a limit that the upstream states, and how much of it is used.
+export interface Limit {
+  credential: string
+  model?: string
+  name: string
+  unit: string
+  limit?: number
+  remaining: number
+  usedPercent: number
+  resetAt?: string
+  resetMs?: number
+}
+
 // Vendor is what the provider's status page says while the upstream fails, beside what was measured here.
 export interface Vendor {
   says: string
@@ -115,6 +128,7 @@ export interface Upstream {
   firstTokenBeforeMs?: number
   firstByte?: { model: string; limitMs: number }[] // learned limits, the longest first
   vendor?: Vendor
+  limits?: Limit[] // the most used first
   strip?: Cell[]
   saved?: { calls: number; outages: number; waitedMs: number; retries: number; sinceMs: number }
 }

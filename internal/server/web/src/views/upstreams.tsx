@@ -1,5 +1,5 @@
 // Upstreams: the state and the history of each, and what waiting has saved.
-import type { Cell, Upstream } from '../api'
+import type { Limit, Cell, Upstream } from '../api'
 import { loaded, upstreams } from '../store'
 import type { Received } from '../table'
 import { Countdown } from '../ticker'
@@ -39,6 +39,7 @@ function Card({ name }: { name: string }) {
       <p class="words"><Reason of={u} /></p>
       {u.state === 'no-data' && !(u.strip ?? []).some((c) => c.ok || c.failed) ? null : <Strip cells={u.strip ?? []} name={nameOf(u.name)} />}
       {u.vendor ? <p class="vendor">{vendorSays(u.vendor)}</p> : null}
+      <Limits of={u.limits ?? []} />
       <Facts of={facts(u)} />
       {u.saved && u.saved.calls > 0 ? <p class="saved">Held {plural(u.saved.calls, 'call')} through {plural(u.saved.outages, 'outage')} this week.</p> : null}
       <p class="acts">
@@ -85,6 +86,29 @@ function facts(u: Upstream): [string, string | undefined | preact.ComponentChild
     ['Used by', u.source === 'conversations' ? 'conversations on this server' : 'programs'],
     ['Address', u.base && <span class="address">{u.base}</span>],
   ]
+}
+
+// Limits shows what is left of the limits that the upstream states.
+function Limits({ of: limits }: { of: Limit[] }) {
+  if (limits.length === 0) return null
+  const several = new Set(limits.map((l) => l.credential)).size > 1
+  return (
+    <ul class="limits" aria-label="What is left of its limits">
+      {limits.map((l) => {
+        const left = 100 - l.usedPercent
+        return (
+          <li key={`${l.credential} ${l.model ?? ''} ${l.name}`}>
+            <span>{[l.name, l.model, several ? (l.credential === 'own' ? 'own key' : `key ${l.credential}`) : ''].filter(Boolean).join(' · ')}</span>
+            <svg class="left" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+              <rect width="100" height="6" class="mute" />
+              <rect width={left} height="6" class={left <= 5 ? 'bad' : left <= 20 ? 'amber' : 'good'} />
+            </svg>
+            <span class="aside">{left} % left{l.limit ? ` of ${count(l.limit)}` : ''}{l.resetAt ? `, all at ${clock(l.resetAt)}` : ''}</span>
+          </li>
+        )
+      })}
+    </ul>
+  )
 }
 
 // firstBytes names the learned limits on the first byte. Without one it is that of the configuration.
