@@ -212,7 +212,7 @@ func byName[T any](words string, name codec[string], of codec[T]) codec[[]named[
 		show: func(all []named[T]) *node {
 			n := &node{kind: mapping}
 			for _, v := range all {
-				n.entries = append(n.entries, entry{&node{kind: text, text: v.name}, of.show(v.value)})
+				n.add(v.name, of.show(v.value))
 			}
 			return n
 		},
@@ -221,32 +221,42 @@ func byName[T any](words string, name codec[string], of codec[T]) codec[[]named[
 
 // field is a field of S.
 type field[S any] struct {
+	key
+	read func(*reader, *node, *S)
+	show func(*S) *node // returns nil if it is unset and has no default
+}
+
+// key is what is known of a field without its type. What depends on a type is compiled for every type anew, so
+// there is little of it.
+type key struct {
 	name   string
 	old    string // its name in an earlier version; "": the same
-	schema schema
-	read   func(*reader, *node, *S)
-	show   func(*S) *node // returns nil if it is unset and has no default
+	schema *schema
+}
+
+// newKey returns the key of a field whose values have the schema s.
+func newKey(name string, s *schema, doc fieldDoc) key {
+	described := *s
+	described.fieldDoc = doc
+	return key{name: name, schema: &described}
 }
 
 // newField returns a field; at returns the address of its value.
-func newField[S, T any](name string, f codec[T], at func(*S) *T, s fieldDoc) field[S] {
-	described := f.schema
-	described.fieldDoc = s
+func newField[S, T any](name string, f codec[T], at func(*S) *T, doc fieldDoc) field[S] {
 	return field[S]{
-		name:   name,
-		schema: described,
+		key: newKey(name, &f.schema, doc),
 		read: func(r *reader, n *node, to *S) {
 			if v, ok := f.read(r, n); ok {
 				*at(to) = v
 			}
 		},
 		show: func(from *S) *node {
-			v := *at(from)
-			zero := reflect.ValueOf(v).IsZero()
-			if zero && s.def != "" {
-				return &node{kind: text, text: s.def}
+			v := at(from)
+			zero := reflect.ValueOf(v).Elem().IsZero()
+			if zero && doc.def != "" {
+				return &node{kind: text, text: doc.def}
 			}
-			if shown := f.show(v); !zero || len(shown.entries) > 0 { // fields may have defaults
+			if shown := f.show(*v); !zero || len(shown.entries) > 0 { // fields may have defaults
 				return shown
 			}
 			return nil
@@ -262,17 +272,11 @@ func (f field[S]) formerly(old string) field[S] {
 
 // object is the codec of a mapping with known fields. fresh, unless nil, returns the initial value.
 func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) codec[S] {
-	if s.Additional = false; s.Type == nil {
-		s.Type = orNothing()
+	keys := make([]key, len(fields))
+	for i, f := range fields {
+		keys[i] = f.key
 	}
-	byName, renamed := make(map[string]field[S], len(fields)), map[string]string{}
-	for _, f := range fields {
-		byName[f.name] = f
-		if f.old != "" {
-			renamed[f.old] = f.name
-		}
-		s.Properties = append(s.Properties, property{f.name, &f.schema})
-	}
+	s.describe(keys)
 	return codec[S]{
 		schema: s,
 		read: func(r *reader, n *node) (v S, ok bool) {
@@ -284,35 +288,55 @@ func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) c
 			if fresh != nil {
 				v = fresh(r, n)
 			}
-			readFields(r, n, byName, renamed, &s, &v)
+			r.fields(n, keys, func(i int, n *node) { fields[i].read(r, n, &v) })
 			return v, len(r.faults) == before
 		},
 		show: func(v S) *node {
 			n := &node{kind: mapping}
 			for _, f := range fields {
-				if shown := f.show(&v); shown != nil {
-					n.entries = append(n.entries, entry{&node{kind: text, text: f.name}, shown})
-				}
+				n.add(f.name, f.show(&v))
 			}
 			return n
 		},
 	}
 }
 
-// readFields reads the fields of a mapping and rejects unknown ones.
-func readFields[S any](r *reader, n *node, byName map[string]field[S], renamed map[string]string, s *schema, to *S) {
+// describe makes s the schema of a mapping with fields.
+func (s *schema) describe(fields []key) {
+	if s.Additional = false; s.Type == nil {
+		s.Type = orNothing()
+	}
+	for _, f := range fields {
+		s.Properties = append(s.Properties, property{f.name, f.schema})
+	}
+}
+
+// add adds a field to a mapping; nil: it is left out.
+func (n *node) add(name string, value *node) {
+	if value != nil {
+		n.entries = append(n.entries, entry{&node{kind: text, text: name}, value})
+	}
+}
+
+// fields reads the fields of a mapping, each with read and its index, and rejects unknown ones.
+func (r *reader) fields(n *node, known []key, read func(i int, n *node)) {
 	for _, e := range n.entries {
-		f, ok := byName[e.key.text]
-		name := renamed[e.key.text]
-		switch {
-		case ok:
-			r.child(f.name, e.value, func() { f.read(r, e.value, to) })
-		case name != "":
-			r.fail(e.key, "%q is now called %q", e.key.text, name)
-			r.renamed = append(r.renamed, rename{r.faults[len(r.faults)-1], e.key.text, name})
-		default:
-			r.fail(e.key, "unknown field %q; %s", e.key.text, suggest(e.key.text, s.Properties.names()))
+		name := e.key.text
+		i := slices.IndexFunc(known, func(k key) bool { return k.name == name })
+		if i >= 0 {
+			r.child(name, e.value, func() { read(i, e.value) })
+			continue
 		}
+		if i = slices.IndexFunc(known, func(k key) bool { return k.old != "" && k.old == name }); i >= 0 {
+			r.fail(e.key, "%q is now called %q", name, known[i].name)
+			r.renamed = append(r.renamed, rename{r.faults[len(r.faults)-1], name, known[i].name})
+			continue
+		}
+		names := make([]string, len(known))
+		for i, k := range known {
+			names[i] = k.name
+		}
+		r.fail(e.key, "unknown field %q; %s", name, suggest(name, names))
 	}
 }
 
