@@ -69,7 +69,7 @@ var house = []row{
 		parts: "github.com/modelcontextprotocol/go-sdk",
 	},
 	{floor: 2, path: "agent", uses: "fault internal/preamble internal/route llm policy retry tool turn"},
-	{floor: 2, path: "council", uses: "agent internal/plural fault fault/classify breaker llm policy retry turn wire"},
+	{floor: 2, path: "council", uses: "agent internal/plural internal/route fault fault/classify breaker llm policy retry turn wire"},
 	{floor: 2, path: "store/internal/limit"},
 	{floor: 2, path: "store/internal/disk"},
 	{
@@ -104,8 +104,8 @@ var house = []row{
 	{floor: 3, path: "internal/operation/history", uses: "internal/atomicfile internal/latency breaker fault gateway conversation retry transport turn"},
 	{floor: 3, path: "internal/operation/alerts", uses: "breaker internal/operation/history internal/operation/notify internal/operation/statusfeed internal/terminal/printable"},
 	{floor: 3, path: "internal/server/api", uses: "conversation fault policy store turn wire"},
-	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry turn wire internal/server/api"},
 	{floor: 3, path: "internal/operation/archive", uses: "internal/atomicfile store"},
+	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry store turn wire internal/operation/archive internal/server/api"},
 	{floor: 3, path: "internal/operation/doctor", uses: "internal/plural store fault conversation internal/operation/archive"},
 	{
 		floor: 3, path: "internal/app",
@@ -125,17 +125,17 @@ var house = []row{
 	{floor: 3, path: "internal/server/stream", uses: "store wire internal/send internal/server/rest"},
 	{floor: 3, path: "internal/server/feed", uses: "gateway conversation turn wire internal/server/api internal/server/stream"},
 	{
-		floor: 3, path: "internal/server/conversations", uses: "internal/send internal/server/audit conversation turn wire internal/server/api internal/server/rest internal/server/stream",
+		floor: 3, path: "internal/server/conversations", uses: "internal/operation/archive internal/send internal/server/audit conversation store turn wire internal/server/api internal/server/rest internal/server/stream",
 		parts: "github.com/coder/websocket",
 	},
-	{floor: 3, path: "internal/server/councils", uses: "agent conversation council wire internal/server/api internal/server/rest internal/server/stream"},
+	{floor: 3, path: "internal/server/councils", uses: "agent conversation council turn wire internal/server/api internal/server/rest internal/server/stream"},
 	{
 		floor: 3, path: "internal/server/live",
 		uses: "internal/plural internal/operation/access internal/server/audit fault breaker policy gateway conversation wire internal/operation/history internal/operation/statusfeed internal/server/api internal/server/rest internal/server/stream internal/server/feed internal/server/conversations ratelimit transport",
 	},
 	{
 		floor: 3, path: "internal/server",
-		uses: "agent gateway internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy council conversation store internal/operation/history internal/operation/statusfeed internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
+		uses: "agent gateway internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy council conversation store turn internal/operation/history internal/operation/statusfeed internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
 	},
 	{floor: 3, path: "internal/operation/cgroup"},
 	{floor: 3, path: "internal/operation/watchdog"},
@@ -176,7 +176,7 @@ var house = []row{
 	{
 		floor: 3, path: "internal/cli/storecmd",
 		uses: "conversation gateway internal/app internal/cli/command internal/cli/configflags internal/cli/storeflags " +
-			"internal/operation/archive internal/operation/config internal/operation/doctor internal/terminal/printable store store/jetstream",
+			"internal/operation/archive internal/operation/config internal/operation/doctor internal/server/api internal/server/client internal/terminal/printable store store/jetstream",
 		parts: "github.com/spf13/cobra",
 	},
 	{

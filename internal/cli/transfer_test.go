@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -112,8 +114,14 @@ func runTurn(t *testing.T, h *conversation.Runner, id, text string) {
 // feed runs a command with something on standard input.
 func feed(t *testing.T, in string, args ...string) (code int, out, errs string) {
 	t.Helper()
+	return feedIn(t, nil, in, args...)
+}
+
+// feedIn is feed in an environment.
+func feedIn(t *testing.T, env []string, in string, args ...string) (code int, out, errs string) {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = cli.Run(t.Context(), args, command.Streams{In: strings.NewReader(in), Out: &stdout, Err: &stderr, Env: lookup(nil)})
+	code = cli.Run(t.Context(), args, command.Streams{In: strings.NewReader(in), Out: &stdout, Err: &stderr, Env: lookup(env)})
 	return code, stdout.String(), stderr.String()
 }
 
@@ -287,4 +295,78 @@ func TestExport_ReportsAndSkipsDamage(t *testing.T) {
 	if code != 1 || !strings.Contains(errs, "conversation b is damaged in record 2") || strings.Contains(lines, `"conversation":"b"`) || !strings.Contains(lines, `"conversation":"a"`) {
 		t.Errorf("code %d, %s\n%s", code, errs, lines)
 	}
+}
+
+// Both directions go through the server that uses the directory.
+func TestExport_GoesThroughTheServer(t *testing.T) {
+	dir, fresh := t.TempDir(), t.TempDir()
+	withStore(t, dir, time.Hour, []llmtest.Answer{llmtest.Says("one"), busy}, func(h *conversation.Runner) {
+		runTurn(t, h, "a", "hello")
+		waitSealed(t, h, "a")
+		runTurn(t, h, "b", "wait")
+		waitParked(t, h, "b")
+	})
+	_, want, _ := run(t, nil, "export", "--data", dir)
+	serving := start(t, "serve", "--listen", "127.0.0.1:0", "--data", dir)
+	url := serving.waitForLog(t, "listening")["url"].(string)
+	for n := 0; ; n++ { // until the store is open
+		if status, text := call(t, "GET", url+"/-/conversations", ""); status == 200 {
+			break
+		} else if n == 1000 {
+			t.Fatalf("the conversations are not there: %d %s", status, text)
+		}
+	}
+	here := []string{"RIDETHROUGH_LISTEN=" + strings.TrimPrefix(url, "http://"), "HOME=" + t.TempDir()}
+	for _, args := range [][]string{{"--data", dir}, {"--server", url}} {
+		code, lines, errs := run(t, here, append([]string{"export"}, args...)...)
+		if code != 0 || errs != "" || records(lines) != records(want) {
+			t.Errorf("export %q: code %d, %s, got\n%s\nwant\n%s", args, code, errs, lines, want)
+		}
+		if code, out, errs := feed(t, lines, "import", "--data", fresh); code != 0 || errs != "" || !strings.HasSuffix(out, " 0 skipped\n") && !strings.Contains(out, "2 imported") {
+			t.Errorf("import of what %q exported: code %d, %s\n%s", args, code, errs, out)
+		}
+	}
+	if _, lines, _ := run(t, nil, "export", "--data", fresh); records(lines) != records(want) {
+		t.Errorf("imported: got\n%s\nwant\n%s", lines, want)
+	}
+	code, lines, errs := run(t, here, "export", "none", "a", "--server", url)
+	if code != 1 || errs != "no such conversation: none\n" || strings.Count(lines, `"conversation-created"`) != 1 {
+		t.Errorf("export of one that does not exist: code %d, %s\n%s", code, errs, lines)
+	}
+	other := strings.ReplaceAll(want, `"conversation":"`, `"conversation":"other-`)
+	for _, says := range []string{"2 imported, 0 unchanged, 0 skipped\n1 have a turn in progress", "0 imported, 2 unchanged, 0 skipped\n"} {
+		if code, out, errs := feedIn(t, here, other, "import", "--data", dir); code != 0 || errs != "" || !strings.HasPrefix(out, says) {
+			t.Errorf("import through the server: code %d, %s, got %q, want %q", code, errs, out, says)
+		}
+	}
+	if _, lines, _ := run(t, here, "export", "other-b", "other-a", "--server", url); records(lines) != records(other) {
+		t.Errorf("imported through the server: got\n%s\nwant\n%s", lines, other)
+	}
+	serving.stop()
+}
+
+func TestExport_AnotherServerIsNotTheOneThatUsesTheDirectory(t *testing.T) {
+	dir := t.TempDir()
+	held, err := jetstream.Open(t.Context(), jetstream.Config{Dir: dir})
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	defer func() { _ = held.Close(t.Context()) }()
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"process":1}`) }))
+	defer other.Close()
+	for addr, says := range map[string]string{
+		strings.TrimPrefix(other.URL, "http://"): "(the server at " + other.URL + " is another process); --server names another",
+		"127.0.0.1:1":                            "(the server at http://127.0.0.1:1 cannot be reached",
+	} {
+		code, lines, errs := run(t, []string{"RIDETHROUGH_LISTEN=" + addr, "HOME=" + dir}, "export", "--data", dir)
+		if code != 1 || lines != "" || !strings.Contains(errs, "the store is in use: "+dir) || !strings.Contains(errs, says) {
+			t.Errorf("with a server at %s: code %d, %s\n%s\nwant %q", addr, code, errs, lines, says)
+		}
+	}
+}
+
+// records returns the lines of an export without the first, which has the time.
+func records(export string) string {
+	_, rest, _ := strings.Cut(export, "\n")
+	return rest
 }

@@ -52,6 +52,8 @@ func TestServer_ScopesPermitTheirRoutes(t *testing.T) {
 			{"POST", "/-/conversations/c1/stop", "", "act see,act admin token"},
 			{"GET", "/-/conversations/c1/socket", "", "see,act admin token"},
 			{"DELETE", "/-/conversations/none", "", "admin token"},
+			{"GET", "/-/conversations/c1/records", "", "see see,act admin token"},
+			{"POST", "/-/conversations/c1/records", "", "admin token"},
 			{"POST", "/-/councils", `{}`, "use admin token"},
 		} {
 			_, _ = p.host.Create(t.Context(), "c1", conversation.Settings{Model: "acme/large"})

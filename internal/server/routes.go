@@ -3,6 +3,7 @@ package server
 import (
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 
@@ -93,8 +94,9 @@ func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 	rest.Answer(w, http.StatusOK, struct {
 		Name    string       `json:"name"`
 		Version string       `json:"version,omitzero"`
+		Process int          `json:"process"` // the id that the lock of a store names
 		Routes  []rest.Route `json:"routes"`
-	}{"ridethrough", s.config.Version, s.routes})
+	}{"ridethrough", s.config.Version, os.Getpid(), s.routes})
 }
 
 // status is the answer of livez and readyz.

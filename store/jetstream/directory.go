@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/internal/atomicfile"
@@ -75,8 +76,7 @@ func lockDirectory(dir string, flag int) (directory, error) {
 	}
 	switch err = disk.Lock(f); {
 	case errors.Is(err, disk.ErrLocked):
-		holder, _ := os.ReadFile(f.Name())
-		err = fmt.Errorf("%w: %s, by process %s", store.ErrInUse, dir, strings.TrimSpace(string(holder)))
+		err = fmt.Errorf("%w: %s, by process %d", store.ErrInUse, dir, Holder(dir))
 	case err == nil:
 		err = errors.Join(f.Truncate(0), write(f, fmt.Appendf(nil, "%d\n", os.Getpid())))
 	}
@@ -84,6 +84,13 @@ func lockDirectory(dir string, flag int) (directory, error) {
 		return directory{}, errors.Join(err, f.Close())
 	}
 	return directory{f}, nil
+}
+
+// Holder returns the id of the process that has opened the store in a directory last; 0: there is none.
+func Holder(dir string) int {
+	text, _ := os.ReadFile(filepath.Join(dir, lockName))
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return pid
 }
 
 func write(f *os.File, data []byte) error {

@@ -37,7 +37,7 @@ func Archive(s command.Streams) *cobra.Command {
 			if err := c.prepare(time.Now()); err != nil {
 				return err
 			}
-			return c.with(cmd.Context(), c.OpenExisting, c.archive)
+			return c.with(cmd.Context(), c.open, c.archive)
 		},
 	}
 	c.AddAll(cmd)
@@ -52,6 +52,7 @@ func Archive(s command.Streams) *cobra.Command {
 // archiveCmd is a call of `archive`.
 type archiveCmd struct {
 	transferCmd
+	at      local
 	age, to string
 	delete  bool
 
@@ -80,6 +81,12 @@ func (c *archiveCmd) prepare(now time.Time) error {
 	return nil
 }
 
+// open opens the store.
+func (c *archiveCmd) open(ctx context.Context) (p place, err error) {
+	c.at, err = c.local(ctx, c.OpenExisting)
+	return c.at, err
+}
+
 // readAge reads a duration, which may be in days.
 func readAge(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
@@ -104,7 +111,7 @@ func (c *archiveCmd) archive(ctx context.Context) error {
 }
 
 func (c *archiveCmd) each(ctx context.Context) error {
-	for head, err := range archive.All(ctx, c.store) {
+	for head, err := range archive.All(ctx, c.at) {
 		if err == nil && head.Last.Time.Before(c.before) {
 			err = c.one(ctx, head.ID)
 		}
@@ -120,11 +127,11 @@ func (c *archiveCmd) each(ctx context.Context) error {
 
 // one archives a conversation that is not in use.
 func (c *archiveCmd) one(ctx context.Context, id string) error {
-	records, end, err := store.Load(ctx, c.store, id, 0)
+	records, end, err := store.Load(ctx, c.at, id, 0)
 	if err != nil {
 		return err
 	}
-	switch v, err := c.runner.Get(ctx, id); {
+	switch v, err := c.at.runner.Get(ctx, id); {
 	case errors.Is(err, conversation.ErrNotFound):
 		return nil // not a conversation of ours
 	case err != nil:
@@ -140,10 +147,10 @@ func (c *archiveCmd) one(ctx context.Context, id string) error {
 	if !c.delete {
 		return nil
 	}
-	if is, err := c.store.End(ctx, id); err != nil || is != end { // it was continued meanwhile
+	if is, err := c.at.End(ctx, id); err != nil || is != end { // it was continued meanwhile
 		return cmp.Or(err, fmt.Errorf("%w: %s", store.ErrConflict, id))
 	}
-	if err := c.runner.Delete(ctx, id); err != nil {
+	if err := c.at.runner.Delete(ctx, id); err != nil {
 		return err
 	}
 	c.gone++

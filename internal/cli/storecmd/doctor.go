@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -180,26 +177,13 @@ func (c *doctorCmd) store(ctx context.Context, t configflags.Resolved) error {
 // held reports which process uses the store, and whether that is ready.
 func (c *doctorCmd) held(ctx context.Context, t configflags.Resolved) {
 	dir, _ := c.storing.Dir()
-	holder, _ := os.ReadFile(filepath.Join(dir, "lock"))
-	c.say("store", doctor.OK, "process %s uses %s; its logs can be read when the process has ended", strings.TrimSpace(string(holder)), dir)
+	c.say("store", doctor.OK, "process %d uses %s; its logs can be read when the process has ended", jetstream.Holder(dir), dir)
 	losses, err := jetstream.Losses(dir)
 	if err != nil {
 		c.say("store", doctor.Problem, "%v", err)
 	}
 	c.found = append(c.found, doctor.Losses(losses)...)
-	listen := t.Config.Listen
-	if listen == "" {
-		listen = config.DefaultListen
-	}
-	host, port, _ := net.SplitHostPort(listen)
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	scheme := "http://"
-	if t.Config.HasTLS() {
-		scheme = "https://"
-	}
-	c.found = append(c.found, doctor.Ready(ctx, scheme+net.JoinHostPort(host, port)))
+	c.found = append(c.found, doctor.Ready(ctx, t.Config.URL()))
 }
 
 // keys reports which keys are set.

@@ -7,15 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
 	"github.com/ridethrough/ridethrough/internal/operation/archive"
+	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/store"
 )
@@ -28,39 +29,48 @@ func Export(s command.Streams) *cobra.Command {
 		Short: "Export conversations as JSON lines",
 		Long: "export prints conversations to standard output, the named ones or all, with all their records: messages,\n" +
 			"answers, and the state of a turn in progress. `ridethrough import` reads them and resumes such turns, also\n" +
-			"in another store, such as a cluster's. Stop `ridethrough serve` first, or both sides resume them.\n" +
-			"`ridethrough run --continue=FILE` continues an exported conversation.\n\n" +
+			"in another store, such as a cluster's. `ridethrough run --continue=FILE` continues an exported conversation.\n\n" +
+			"While `ridethrough serve` uses the directory, the conversations come from it. To move them, stop it first:\n" +
+			"both sides resume turns in progress.\n\n" +
 			"A damaged conversation is reported and skipped, and the exit code is 1.",
 		Example: "  ridethrough export > conversations.jsonl\n" +
 			"  ridethrough export | ridethrough import --nats tls://nats.internal:4222",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd.Context(), c.OpenExisting, func(ctx context.Context) error { return c.export(ctx, args) })
+			return c.with(cmd.Context(), c.finder(c.OpenExisting), func(ctx context.Context) error { return c.export(ctx, args) })
 		},
 	}
-	c.AddAll(cmd)
+	c.addFlags(cmd)
 	return cmd
 }
 
 // transferCmd is a call of a command that moves conversations out of or into a store.
 type transferCmd struct {
 	storeflags.Flags
-	store   store.Store
-	runner  *conversation.Runner // it reads logs and runs no turn
-	skipped int                  // conversations that were skipped
+	settings configflags.Flags // for the address of a server
+	server   string            // of the flag
+	place    place
+	skipped  int // conversations that were skipped
 }
 
-// with opens a store and calls do.
-func (c *transferCmd) with(ctx context.Context, open func(context.Context, *slog.Logger) (store.Store, error), do func(context.Context) error) (err error) {
-	log := command.Logger(c.Streams.Err, slog.LevelWarn)
-	if c.store, err = open(ctx, log); err != nil {
+// addFlags adds the flags of a command that may use a server.
+func (c *transferCmd) addFlags(cmd *cobra.Command) {
+	c.AddAll(cmd)
+	c.settings.Streams = c.Streams
+	c.settings.AddFile(cmd)
+	cmd.Flags().StringVar(&c.server, "server", "", "`URL` of a running ridethrough serve whose conversations are meant [RIDETHROUGH_SERVER]")
+	cmd.MarkFlagsMutuallyExclusive("server", "data", "nats")
+}
+
+// with finds the place of the conversations and calls do.
+func (c *transferCmd) with(ctx context.Context, find func(context.Context) (place, error), do func(context.Context) error) (err error) {
+	if c.place, err = find(ctx); err != nil {
 		return err
 	}
 	defer func() {
-		if closed := c.store.Close(context.WithoutCancel(ctx)); err == nil {
+		if closed := c.place.close(context.WithoutCancel(ctx)); err == nil {
 			err = command.Failed(closed)
 		}
 	}()
-	c.runner = conversation.New(conversation.Config{Store: c.store, Log: log})
 	if err := do(ctx); err != nil {
 		return command.Failed(stopped(ctx, err))
 	}
@@ -93,15 +103,13 @@ func (c *transferCmd) export(ctx context.Context, ids []string) error {
 	for id, err := range c.chosen(ctx, ids) {
 		var records []store.Record
 		if err == nil {
-			records, _, err = store.Load(ctx, c.store, id, 0)
+			records, err = c.place.export(ctx, id)
 		}
 		switch {
 		case err != nil && !aboutOne(err):
 			return err
 		case err != nil:
 			c.skip(err)
-		case len(records) == 0:
-			c.skip(fmt.Errorf("%w: %s", conversation.ErrNotFound, id))
 		default:
 			if err := w.Add(archive.Conversation{ID: id, Records: records}); err != nil {
 				return err
@@ -115,6 +123,9 @@ func (c *transferCmd) export(ctx context.Context, ids []string) error {
 // command can continue with others.
 func aboutOne(err error) bool {
 	if _, ok := errors.AsType[*store.Damage](err); ok {
+		return true
+	}
+	if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == "damaged" {
 		return true
 	}
 	for _, one := range []error{store.ErrDeleted, store.ErrInvalid, store.ErrConflict, conversation.ErrExists, conversation.ErrNotFound} {
@@ -136,8 +147,8 @@ func (c *transferCmd) chosen(ctx context.Context, ids []string) iter.Seq2[string
 		if len(ids) > 0 {
 			return
 		}
-		for head, err := range archive.All(ctx, c.store) {
-			if !yield(head.ID, err) {
+		for id, err := range c.place.all(ctx) {
+			if !yield(id, err) {
 				return
 			}
 		}

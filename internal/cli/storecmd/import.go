@@ -25,17 +25,19 @@ func Import(s command.Streams) *cobra.Command {
 			"input, and adds their conversations to the store, which is created if necessary. Turns in progress resume\n" +
 			"where they were; a turn that waits keeps the time of its next try.\n\n" +
 			"Conversations that the store already has are skipped. One whose id belongs to another conversation, or was\n" +
-			"deleted here, is reported and skipped, and the exit code is 1. An interrupted import can be repeated.",
+			"deleted here, is reported and skipped, and the exit code is 1. An interrupted import can be repeated.\n\n" +
+			"While `ridethrough serve` uses the directory, the conversations go to it, and turns in progress go on there\n" +
+			"at once. It needs a token with the scope admin, if it needs one.",
 		Example: "  ridethrough import conversations.jsonl\n" +
 			"  ridethrough import ~/.local/share/ridethrough/archive/*.jsonl.gz --data /tmp/old",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && command.IsTerminal(s.In) {
 				return errors.New("want a file or piped standard input; use - to type the input")
 			}
-			return c.with(cmd.Context(), c.Open, func(ctx context.Context) error { return c.take(ctx, args) })
+			return c.with(cmd.Context(), c.finder(c.Open), func(ctx context.Context) error { return c.take(ctx, args) })
 		},
 	}
-	c.AddAll(cmd)
+	c.addFlags(cmd)
 	return cmd
 }
 
@@ -56,7 +58,7 @@ func (c *transferCmd) take(ctx context.Context, files []string) error {
 	}
 	fmt.Fprintf(c.Streams.Out, "%d imported, %d unchanged, %d skipped\n", sum.added, sum.existing, c.skipped)
 	if sum.inProgress > 0 {
-		fmt.Fprintf(c.Streams.Out, "%d have a turn in progress, which `ridethrough serve` resumes on this store\n", sum.inProgress)
+		fmt.Fprintf(c.Streams.Out, "%d have a turn in progress, which `ridethrough serve` resumes\n", sum.inProgress)
 	}
 	return err
 }
@@ -94,7 +96,7 @@ func (c *transferCmd) source(ctx context.Context, name string) (io.ReadCloser, e
 
 // takeOne imports a conversation. It returns an error if no other one can be imported either.
 func (c *transferCmd) takeOne(ctx context.Context, one archive.Conversation, sum *imported) error {
-	added, err := c.runner.Restore(ctx, one.ID, one.Records)
+	done, err := c.place.restore(ctx, one.ID, one.Records)
 	switch {
 	case err != nil && !aboutOne(err):
 		return err
@@ -104,12 +106,12 @@ func (c *transferCmd) takeOne(ctx context.Context, one archive.Conversation, sum
 	case err != nil:
 		c.skip(err)
 		return nil
-	case added == 0:
+	case done.Added == 0:
 		sum.existing++
 		return nil
 	}
 	sum.added++
-	if v, err := c.runner.Get(ctx, one.ID); err == nil && (v.Turn != "" || len(v.Inputs) > 0) {
+	if done.InProgress {
 		sum.inProgress++
 	}
 	return nil

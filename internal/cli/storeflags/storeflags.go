@@ -54,6 +54,9 @@ func (o *Flags) AddData(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.Data, "data", "", "the `DIR` of stored conversations, or none (default ridethrough in $XDG_DATA_HOME or ~/.local/share) [RIDETHROUGH_DATA]")
 }
 
+// Named reports whether a flag names the store, which overrides the environment.
+func (o *Flags) Named() bool { return o.Data != "" || o.nats != "" }
+
 // URL returns the address of the NATS servers; "": the store is a directory.
 func (o *Flags) URL() string {
 	if o.Data != "" {

@@ -67,6 +67,7 @@ type footer struct {
 type Writer struct {
 	to      *bufio.Writer
 	encoder *json.Encoder
+	last    string // the conversation of the last record
 	sum     total
 }
 
@@ -87,13 +88,21 @@ func newWriter(to io.Writer) *Writer {
 // Add writes a conversation.
 func (w *Writer) Add(c Conversation) error {
 	for _, r := range c.Records {
-		if err := w.encoder.Encode(line{c.ID, r}); err != nil {
+		if err := w.AddRecord(c.ID, r); err != nil {
 			return err
 		}
 	}
-	w.sum.Conversations++
-	w.sum.Records += len(c.Records)
 	return nil
+}
+
+// AddRecord writes the next record of a conversation. Its records follow each other.
+func (w *Writer) AddRecord(conversation string, r store.Record) error {
+	if conversation != w.last {
+		w.last = conversation
+		w.sum.Conversations++
+	}
+	w.sum.Records++
+	return w.encoder.Encode(line{conversation, r})
 }
 
 // Close writes the last line. Without it, Read reports a truncated file.
@@ -104,9 +113,18 @@ func (w *Writer) Close() error {
 	return w.to.Flush()
 }
 
-// Read yields the conversations of a file, each when it is complete. The sequence can
+// Read yields the conversations of a file, which may be compressed, each when it is complete. The sequence can
 // be used once. An error is last and names the line.
 func Read(from io.Reader) iter.Seq2[Conversation, error] {
+	text, err := plain(from)
+	if err != nil {
+		return func(yield func(Conversation, error) bool) { yield(Conversation{}, fmt.Errorf("line 1: %w", err)) }
+	}
+	return ReadText(text)
+}
+
+// ReadText is [Read] for a file that is not compressed.
+func ReadText(from io.Reader) iter.Seq2[Conversation, error] {
 	return func(yield func(Conversation, error) bool) {
 		r := &reader{yield: yield}
 		err := r.read(from)
@@ -143,16 +161,12 @@ type reader struct {
 
 // read reads all lines.
 func (r *reader) read(from io.Reader) error {
-	text, err := plain(from)
-	if err != nil {
-		return err
-	}
-	lines := bufio.NewScanner(text)
+	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, longest)
 	for lines.Scan() {
 		r.n++
 		if err := r.take(lines.Bytes()); err != nil {
-			return err
+			return cmp.Or(lines.Err(), err) // a read that failed left half a line
 		}
 	}
 	return cmp.Or(lines.Err(), r.done())

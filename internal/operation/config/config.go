@@ -9,9 +9,11 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -175,6 +177,19 @@ func (c *Config) Policy() string {
 		return "own"
 	}
 	return c.policy.name
+}
+
+// URL returns the address at which programs on the gateway's machine reach it.
+func (c *Config) URL() string {
+	host, port, _ := net.SplitHostPort(cmp.Or(c.Listen, DefaultListen))
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	scheme := "http://"
+	if c.HasTLS() {
+		scheme = "https://"
+	}
+	return scheme + net.JoinHostPort(host, port)
 }
 
 // SetUpstream overrides the base URL of an upstream, or adds the upstream if its name is that of an API.

@@ -127,6 +127,12 @@ type Queue struct {
 	Queue []Input `json:"queue"` // the next first
 }
 
+// Restored is the answer to the import of a conversation.
+type Restored struct {
+	Added      int  `json:"added"`               // records; 0: the conversation was there already
+	InProgress bool `json:"inProgress,omitzero"` // a turn goes on, or an input waits
+}
+
 // NewText is the body that replaces the text of an input.
 type NewText struct {
 	Text string `json:"text"`

@@ -51,6 +51,11 @@ func (s Summary) View() conversation.View {
 	}
 }
 
+// RestoredOf returns the answer to the import of a conversation.
+func RestoredOf(added int, v conversation.View) Restored {
+	return Restored{Added: added, InProgress: v.Turn != "" || len(v.Inputs) > 0}
+}
+
 // QueueOf returns inputs as their JSON.
 func QueueOf(inputs []conversation.Input) []Input {
 	queue := make([]Input, len(inputs))

@@ -39,7 +39,7 @@ func (c Client) call(ctx context.Context, method, path string, body, into any) e
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	resp, err := c.do(ctx, method, path, "application/json", text)
+	resp, err := c.do(ctx, method, conversations+path, jsonType, text)
 	if err != nil {
 		return err
 	}
@@ -50,16 +50,31 @@ func (c Client) call(ctx context.Context, method, path string, body, into any) e
 	return json.NewDecoder(io.LimitReader(resp.Body, bound)).Decode(into)
 }
 
-// do sends a request below /-/conversations. A refusal is a [*api.Problem].
+// conversations is the address of all conversations.
+const conversations = "/-/conversations"
+
+// The media types of bodies and answers.
+const (
+	jsonType  = "application/json"
+	linesType = "application/x-ndjson"
+)
+
+// do sends a request with JSON, or without a body. A refusal is a [*api.Problem].
 func (c Client) do(ctx context.Context, method, path, accept string, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.Base, "/")+"/-/conversations"+path, bytes.NewReader(body))
+	header := http.Header{"Accept": {accept}}
+	if len(body) > 0 {
+		header.Set("Content-Type", jsonType)
+	}
+	return c.send(ctx, method, path, header, body)
+}
+
+// send sends a request. A refusal is a [*api.Problem].
+func (c Client) send(ctx context.Context, method, path string, header http.Header, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.Base, "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", accept)
-	if len(body) > 0 {
-		req.Header.Set("Content-Type", "application/json")
-	}
+	req.Header = header
 	if c.Token != "" {
 		req.Header.Set("X-Ridethrough-Token", c.Token)
 	}

@@ -203,7 +203,7 @@ func (c Client) attach(conversation string) opener {
 
 // stream opens a stream of events.
 func (c Client) stream(ctx context.Context, method, path string, body []byte) (io.ReadCloser, error) {
-	resp, err := c.do(ctx, method, path, "application/x-ndjson", body)
+	resp, err := c.do(ctx, method, conversations+path, linesType, body)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,8 @@ type API struct {
 	Readers *stream.Readers
 	Log     *slog.Logger
 
-	sockets sync.WaitGroup // net/http does not wait for them
+	sockets   sync.WaitGroup // net/http does not wait for them
+	restoring sync.Mutex
 }
 
 // Operations returns all operations.
@@ -48,6 +49,8 @@ func (a *API) Operations() []rest.Operation {
 		{Method: http.MethodPost, Path: one + "/stop", Name: "stopTurn", Summary: "stop the running turn", Serve: a.stop},
 		{Method: http.MethodPost, Path: one + "/now", Name: "tryNow", Summary: "end the wait of the running turn", Serve: a.now},
 		{Method: http.MethodGet, Path: one + "/queue", Name: "listQueue", Summary: "list the inputs that wait for their turn", Serve: a.queue},
+		{Method: http.MethodGet, Path: one + "/records", Name: "exportConversation", Summary: "get all its records as a file of `ridethrough export`", Serve: a.records},
+		{Method: http.MethodPost, Path: one + "/records", Name: "importConversation", Summary: "put the records of such a file into the store", Serve: a.restore},
 		{Method: http.MethodPatch, Path: one + "/queue/{input}", Name: "editInput", Summary: "replace the text of one", Serve: a.edit},
 		{Method: http.MethodDelete, Path: one + "/queue/{input}", Name: "removeInput", Summary: "remove one", Serve: a.remove},
 		{Method: http.MethodPost, Path: one + "/queue/{input}/steer", Name: "steerTurn", Summary: "steer the running turn with one", Serve: a.steer},

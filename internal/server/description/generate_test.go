@@ -20,13 +20,14 @@ import (
 
 // details describe an operation beyond its method, path and summary.
 type details struct {
-	in     any      // the body; nil: none
-	out    any      // the answer; nil: none
-	status int      // of the answer
-	stream bool     // the answer may be a stream of events
-	query  []string // parameters: "limit: how many"
-	header []string // parameters as well
-	codes  string   // of problems
+	in      any      // the body; nil: none
+	out     any      // the answer; nil: none
+	status  int      // of the answer
+	stream  bool     // the answer may be a stream of events
+	records bool     // the body, or the answer, is a file of records
+	query   []string // parameters: "limit: how many"
+	header  []string // parameters as well
+	codes   string   // of problems
 }
 
 // detailsByName returns the details of all operations.
@@ -56,12 +57,14 @@ func detailsByName() map[string]details {
 			in: api.NewCouncil{}, out: api.Council{}, status: 200, stream: true,
 			codes: "invalid-input forbidden too-large unsupported-media-type busy",
 		},
-		"stopTurn":    {in: api.Stop{}, out: api.Done{}, status: 202, codes: "not-running already-stopped " + write},
-		"tryNow":      {out: api.Done{}, status: 202, codes: "not-running " + write},
-		"listQueue":   {out: api.Queue{}, status: 200, codes: here},
-		"editInput":   {in: api.NewText{}, out: api.Input{}, status: 200, codes: "not-queued " + write},
-		"removeInput": {status: 204, codes: "not-queued forbidden store-full " + here},
-		"steerTurn":   {out: api.Done{}, status: 202, codes: "not-queued " + write},
+		"stopTurn":           {in: api.Stop{}, out: api.Done{}, status: 202, codes: "not-running already-stopped " + write},
+		"tryNow":             {out: api.Done{}, status: 202, codes: "not-running " + write},
+		"listQueue":          {out: api.Queue{}, status: 200, codes: here},
+		"editInput":          {in: api.NewText{}, out: api.Input{}, status: 200, codes: "not-queued " + write},
+		"exportConversation": {status: 200, records: true, codes: here},
+		"importConversation": {out: api.Restored{}, status: 200, records: true, codes: "exists " + write},
+		"removeInput":        {status: 204, codes: "not-queued forbidden store-full " + here},
+		"steerTurn":          {out: api.Done{}, status: 202, codes: "not-queued " + write},
 	}
 }
 
@@ -156,6 +159,9 @@ func (d *describer) operation(o rest.Operation, more details) object {
 	if params != nil {
 		op["parameters"] = params
 	}
+	if more.records && o.Method == http.MethodPost {
+		op["requestBody"] = object{"content": recordsContent()}
+	}
 	if more.in != nil {
 		op["requestBody"] = object{"content": object{"application/json": object{"schema": d.ref(more.in)}}}
 	}
@@ -208,6 +214,9 @@ func (d *describer) answer(all object, more details) {
 		all[status] = ok
 	}
 	if more.out == nil {
+		if more.records {
+			ok["content"] = recordsContent()
+		}
 		return
 	}
 	content, _ := ok["content"].(object)
@@ -216,6 +225,12 @@ func (d *describer) answer(all object, more details) {
 		ok["content"] = content
 	}
 	content["application/json"] = object{"schema": d.ref(more.out)}
+}
+
+// recordsContent describes a file of records.
+func recordsContent() object {
+	about := "a header, a line of JSON for each record, and a last line with their number: a file of `ridethrough export` with one conversation"
+	return object{stream.NDJSON: object{"schema": object{"type": "string", "description": about}}}
 }
 
 // vocabulary returns what the manual has to name: addresses, events and codes.

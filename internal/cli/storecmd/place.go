@@ -1,0 +1,147 @@
+package storecmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/operation/archive"
+	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/internal/server/client"
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/jetstream"
+)
+
+// place is where conversations are: a store, or a server that uses one.
+type place interface {
+	all(context.Context) iter.Seq2[string, error] // the ids; errors about one are not last
+	export(ctx context.Context, id string) ([]store.Record, error)
+	restore(ctx context.Context, id string, records []store.Record) (api.Restored, error)
+	close(context.Context) error
+}
+
+// opener opens a store.
+type opener func(context.Context, *slog.Logger) (store.Store, error)
+
+// finder returns what finds the place that flags and the environment name. For a directory that a server uses, it
+// is the server.
+func (c *transferCmd) finder(open opener) func(context.Context) (place, error) {
+	return func(ctx context.Context) (place, error) {
+		base := c.Streams.Env("RIDETHROUGH_SERVER")
+		if c.Named() {
+			base = ""
+		}
+		if base = cmp.Or(c.server, base); base != "" {
+			return c.asked(base), nil
+		}
+		p, err := c.local(ctx, open)
+		if errors.Is(err, store.ErrInUse) {
+			return c.holder(ctx, err)
+		}
+		return p, err
+	}
+}
+
+// asked returns the conversations of a server.
+func (c *transferCmd) asked(base string) remote {
+	return remote{client.Client{Base: base, Token: c.Streams.Env("RIDETHROUGH_TOKEN")}}
+}
+
+// holder returns the server that uses the directory, as inUse says. It is looked for where the configuration has
+// it, and another server there is none.
+func (c *transferCmd) holder(ctx context.Context, inUse error) (place, error) {
+	conf, err := c.settings.Read()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := c.Dir()
+	if err != nil {
+		return nil, err
+	}
+	base := conf.URL()
+	server := c.asked(base)
+	switch process, err := server.Process(ctx); {
+	case err != nil:
+		return nil, command.Failed(fmt.Errorf("%w (%w); --server names another", inUse, err))
+	case process != jetstream.Holder(dir):
+		return nil, command.Failed(fmt.Errorf("%w (the server at %s is another process); --server names another", inUse, base))
+	}
+	return server, nil
+}
+
+// local opens a store.
+func (c *transferCmd) local(ctx context.Context, open opener) (local, error) {
+	log := command.Logger(c.Streams.Err, slog.LevelWarn)
+	s, err := open(ctx, log)
+	if err != nil {
+		return local{}, err
+	}
+	return local{s, conversation.New(conversation.Config{Store: s, Log: log})}, nil
+}
+
+// local is a store that this process has opened.
+type local struct {
+	store.Store
+	runner *conversation.Runner // it reads logs and runs no turn
+}
+
+func (l local) all(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for head, err := range archive.All(ctx, l.Store) {
+			if !yield(head.ID, err) {
+				return
+			}
+		}
+	}
+}
+
+func (l local) export(ctx context.Context, id string) (records []store.Record, err error) {
+	for r, err := range l.runner.Export(ctx, id) {
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	return records, nil
+}
+
+func (l local) restore(ctx context.Context, id string, records []store.Record) (done api.Restored, err error) {
+	if done.Added, err = l.runner.Restore(ctx, id, records); err != nil {
+		return done, err
+	}
+	v, err := l.runner.Get(ctx, id)
+	return api.RestoredOf(done.Added, v), err
+}
+
+func (l local) close(ctx context.Context) error { return l.Close(ctx) }
+
+// remote is a server.
+type remote struct{ client.Client }
+
+func (r remote) all(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for v, err := range r.List(ctx) {
+			if err != nil {
+				err = fmt.Errorf("list the conversations: %v", err) // without its cause: it is about all that follow
+			}
+			if !yield(v.ID, err) {
+				return
+			}
+		}
+	}
+}
+
+func (r remote) export(ctx context.Context, id string) ([]store.Record, error) {
+	return r.Export(ctx, id)
+}
+
+func (r remote) restore(ctx context.Context, id string, records []store.Record) (api.Restored, error) {
+	return r.Import(ctx, id, records)
+}
+
+func (r remote) close(context.Context) error { return nil }

@@ -1,0 +1,125 @@
+package conversations
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/operation/archive"
+	"github.com/ridethrough/ridethrough/internal/send"
+	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
+	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/store"
+)
+
+const (
+	recordsBound = 64 << 20 // the largest conversation that is restored, in bytes
+	packet       = 64 << 10 // how much of a file is sent at a time
+)
+
+// records streams the records of a conversation as a file of `ridethrough export`. All are read once before the
+// first is sent, so that lost ones are an error and not half a file.
+func (a *API) records(w http.ResponseWriter, r *http.Request) error {
+	if !a.Readers.Admit(w) {
+		return nil
+	}
+	defer a.Readers.Leave()
+	id := r.PathValue("id")
+	var last int64
+	for rec, err := range a.Runner.Export(r.Context(), id) {
+		if err != nil {
+			return err
+		}
+		last = rec.N
+	}
+	w.Header().Set("Content-Type", stream.NDJSON)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	out := &fileWriter{send.Writer{ResponseWriter: w}}
+	defer out.Close()
+	if err := a.writeRecords(r.Context(), out, id, last); err != nil && r.Context().Err() == nil {
+		a.Log.Warn("records of a conversation sent in part", "conversation", id, "error", err)
+	}
+	return nil
+}
+
+// writeRecords writes the records of a conversation up to one. After an error the file has no last line, which
+// its reader notices.
+func (a *API) writeRecords(ctx context.Context, out *fileWriter, id string, last int64) error {
+	file, err := archive.NewWriter(bufio.NewWriterSize(out, packet), time.Now())
+	if err != nil {
+		return err
+	}
+	for rec, err := range a.Runner.Export(ctx, id) {
+		if err == nil {
+			err = file.AddRecord(id, rec)
+		}
+		if err != nil {
+			return err
+		}
+		if rec.N == last {
+			break
+		}
+	}
+	return file.Close()
+}
+
+// fileWriter sends a file, and gives up a client that does not read it.
+type fileWriter struct{ send.Writer }
+
+// Write sends a part of the file.
+func (w *fileWriter) Write(p []byte) (int, error) {
+	if err := w.Writer.Write(p, stream.StallTime); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// restore puts a conversation that was exported into the store. There is one at a time, because each is in memory.
+func (a *API) restore(w http.ResponseWriter, r *http.Request) error {
+	if !a.restoring.TryLock() {
+		return rest.Problem(http.StatusServiceUnavailable, "another conversation is being imported")
+	}
+	defer a.restoring.Unlock()
+	id := r.PathValue("id")
+	given, err := readRecords(w, r)
+	if err != nil {
+		return err
+	}
+	added, err := a.Runner.Restore(r.Context(), id, given)
+	if err != nil {
+		return err
+	}
+	v, err := a.Runner.Get(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	rest.Answer(w, http.StatusOK, api.RestoredOf(added, v))
+	return nil
+}
+
+// readRecords reads a file with one conversation.
+func readRecords(w http.ResponseWriter, r *http.Request) (records []store.Record, err error) {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != stream.NDJSON {
+		return nil, rest.Problem(http.StatusUnsupportedMediaType, "want Content-Type: %s", stream.NDJSON)
+	}
+	for one, err := range archive.ReadText(http.MaxBytesReader(w, r.Body, recordsBound)) {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			return nil, rest.Problem(http.StatusRequestEntityTooLarge, "the conversation is larger than %d bytes; import it while the server is stopped", recordsBound)
+		}
+		if err == nil && one.ID != r.PathValue("id") {
+			err = fmt.Errorf("the file has the conversation %s", rest.Clip(one.ID))
+		}
+		if err != nil {
+			return nil, rest.Problem(http.StatusBadRequest, "%v", err)
+		}
+		records = one.Records
+	}
+	return records, nil
+}
