@@ -98,8 +98,8 @@ type Terms struct {
 // Forever as a patience keeps a turn at a model until its policy gives up.
 const Forever = route.Unlimited
 
-// terms returns what holds at a model.
-func (a Agent) terms(name llm.Name) Terms {
+// TermsAt returns what holds at a model.
+func (a Agent) TermsAt(name llm.Name) Terms {
 	if a.Terms == nil {
 		return Terms{Policy: a.Retry.Policy, Patience: a.Patience}
 	}

@@ -20,7 +20,7 @@ func (a *attempt) caller() *preamble.Caller {
 
 // waitLeft returns the longest wait that the policy still allows; 0: it sets no limit.
 func (a *attempt) waitLeft() time.Duration {
-	most := a.terms(a.model.Name()).Policy.MaxWait
+	most := a.TermsAt(a.model.Name()).Policy.MaxWait
 	if most == 0 {
 		return 0
 	}

@@ -87,7 +87,7 @@ func (r *run) newRoute() route.Route {
 		Run:   r.Retry.Start, Since: r.Retry.Start.Started,
 	}
 	for i := range r.Fallback {
-		at := r.terms(r.modelAt(i).Name())
+		at := r.TermsAt(r.modelAt(i).Name())
 		way.Hops = append(way.Hops, route.Hop{After: at.Patience, AtOnce: at.Immediately})
 	}
 	return way

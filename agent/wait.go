@@ -16,7 +16,7 @@ const waitingEvery = 30 * time.Second
 // failover. leave has to be called after the run.
 func (a *attempt) retrier() (e retry.Retrier, leave func()) {
 	e, leave = a.Retry, func() {}
-	e.Policy = a.terms(a.model.Name()).Policy
+	e.Policy = a.TermsAt(a.model.Name()).Policy
 	if a.Breaker != nil {
 		e.Breaker, leave = a.Breaker(a.model.Name())
 	}

@@ -34,13 +34,13 @@ const (
 // may run many times concurrently, if its functions may be called concurrently.
 //
 // Of a member's Agent only these fields count: Model, System, Tools, Rules, Approve, MaxTokens, Effort, NoStream,
-// MaxSteps and OnActivity. Of the aggregator's, Retry, Fallback, Patience and
-// Terms as well.
+// MaxSteps, OnActivity, Fallback, Patience and Terms; a member's policy is policy.Council at each of its models.
+// Of the aggregator's, Retry as well.
 type Council struct {
 	Members    []agent.Agent // two at least; the same model may be there more than once
 	Aggregator agent.Agent   // merges their answers. Model nil: that of the first member. Retry.Policy without retries: policy.Interactive
 
-	Budget  time.Duration // of each member over all its tries, and the deadline of each; 0: 270 s
+	Budget  time.Duration // of each member over all its tries and models, and the deadline of each try; 0: 270 s
 	Reserve time.Duration // when a try has failed, more than this must be left of the budget for another; 0: 30 s
 	Quorum  int           // the number of answers that suffice; 0: 2, which is also the least
 	Grace   time.Duration // how long the other members may continue after the quorum; 0: 30 s
@@ -143,7 +143,7 @@ func (c Council) Check() error {
 	return nil
 }
 
-// agentOf returns an agent with only the fields that count for a member.
+// agentOf returns an agent with only the fields that count for a member while it asks one model.
 func agentOf(w agent.Agent) agent.Agent {
 	return agent.Agent{
 		Model: w.Model, System: w.System, Tools: w.Tools, Rules: w.Rules, Approve: w.Approve, MaxTokens: w.MaxTokens, Effort: w.Effort,

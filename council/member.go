@@ -2,6 +2,7 @@ package council
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/internal/route"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
@@ -26,18 +28,66 @@ const maxAnswer = 1 << 20
 type memberRun struct {
 	*run
 	number int
-	agent  agent.Agent
+	agent  agent.Agent // with the model that is asked now
+	route  route.Route // through its models
 	permit *earlyReport
-	state  turn.State // so far: another try resumes it
-	last   retry.Try  // with an outcome
+	state  turn.State   // so far: another try resumes it
+	last   retry.Try    // of that model, with an outcome
+	spent  turn.Metrics // at the models before it
 }
 
 func (r *run) member(i int) *memberRun {
-	return &memberRun{run: r, number: i, agent: agentOf(r.Members[i])}
+	m := &memberRun{run: r, number: i, agent: agentOf(r.Members[i])}
+	m.route.Rules = route.Rules{On: fault.Transient.With(fault.Quota), OneBudget: true, FromFault: true, LastTry: true}
+	name := m.agent.Model.Name()
+	for _, next := range r.Members[i].Fallback {
+		at := r.Members[i].TermsAt(name)
+		m.route.Hops = append(m.route.Hops, route.Hop{After: at.Patience, AtOnce: at.Immediately})
+		name = next.Name()
+	}
+	return m
 }
 
-// answer asks the member until it has ended.
+// answer asks the member's models, one after the other, until it has ended.
 func (m *memberRun) answer(ctx context.Context) {
+	m.report(turn.Start{})
+	answer, err := m.askModel(ctx)
+	for err != nil && m.switchModel(ctx, err) {
+		answer, err = m.askModel(ctx)
+	}
+	m.change(m.number, func(v *Member) { m.end(ctx, v, answer, err) })
+	m.reportEnd()
+}
+
+// switchModel has the next model take over after an error, while there is time for it; false: the member ends there.
+func (m *memberRun) switchModel(ctx context.Context, err error) bool {
+	end := route.End{Run: m.last.Run}
+	left, leaves := errors.AsType[*route.Left](err)
+	failed, ended := errors.AsType[*retry.Error](err)
+	switch {
+	case ctx.Err() != nil, m.Budget-time.Since(m.began) <= m.Reserve:
+		return false
+	case leaves:
+		end = left.End
+	case ended && failed.Last != nil:
+		end.Fault, end.Stop = failed.Last, failed.Stop
+	default:
+		return false
+	}
+	if !m.route.Go(end) {
+		return false
+	}
+	from, to := m.agent.Model, m.Members[m.number].Fallback[m.route.At-1]
+	m.spent.RetryCount += max(0, m.last.N-1)
+	m.spent.TotalRetryDelay += m.last.Waited
+	m.agent.Model, m.last = to, retry.Try{}
+	m.change(m.number, func(v *Member) { v.Name, v.State = to.Name(), Asking })
+	m.report(turn.Switched{From: from.Name().String(), To: to.Name().String(), Why: end.Fault.Redacted()})
+	return true
+}
+
+// askModel asks the model until it has answered or its policy gives up.
+func (m *memberRun) askModel(ctx context.Context) (answer turn.AssistantMessage, err error) {
 	name := m.agent.Model.Name()
 	call := m.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model})
 	defer call.Close()
@@ -46,14 +96,13 @@ func (m *memberRun) answer(ctx context.Context) {
 	m.permit = &earlyReport{Caller: call}
 	e := retry.Retrier{
 		Policy:  m.policy(),
+		Start:   m.route.Run,
 		Breaker: m.permit,
 		OnTry:   m.reportTry,
-		OnWait:  m.onWait,
-		Sleep:   func(ctx context.Context, w policy.Wait) error { return retry.Sleep(ctx, w.Verdict.Wait) },
+		Sleep:   func(ctx context.Context, w policy.Wait) error { return m.route.Sleep(ctx, w, m.wait) },
 		Rand:    m.jitter,
 	}
-	m.report(turn.Start{})
-	answer, err := retry.Do(ctx, e, func(ctx context.Context, _ int) (answer turn.AssistantMessage, err error) {
+	return retry.Do(ctx, e, func(ctx context.Context, _ int) (answer turn.AssistantMessage, err error) {
 		if ctx.Err() != nil {
 			return answer, context.Cause(ctx) // it comes too late
 		}
@@ -61,8 +110,6 @@ func (m *memberRun) answer(ctx context.Context) {
 		err = m.recoverPanic(m.agent, func() (err error) { answer, err = m.ask(ctx); return err })
 		return answer, err
 	})
-	m.change(m.number, func(v *Member) { m.end(ctx, v, answer, err) })
-	m.reportEnd()
 }
 
 // end notes how the member ended. An answer after the cut comes too late.
@@ -78,12 +125,13 @@ func (m *memberRun) end(ctx context.Context, v *Member, answer turn.AssistantMes
 	}
 }
 
-// onWait reports a wait.
-func (m *memberRun) onWait(w policy.Wait) {
+// wait reports a wait and sleeps.
+func (m *memberRun) wait(ctx context.Context, w policy.Wait) error {
 	m.report(turn.Retry{Name: m.agent.Model.Name(), Wait: w})
 	m.change(m.number, func(v *Member) {
 		v.State, v.Fault, v.Wait, v.Hinted = Waiting, w.Fault, w.Verdict.Wait, w.Verdict.Hinted
 	})
+	return retry.Sleep(ctx, w.Verdict.Wait)
 }
 
 // policy returns the member's policy: its wait is between 1 and 2 seconds.
@@ -105,6 +153,9 @@ func (m *memberRun) jitter() float64 {
 		}
 	}
 	at := slices.Index(models, mine.Model)
+	if at < 0 { // it has taken over for another
+		return 0.5
+	}
 	return (float64(at) + 0.5) / float64(len(models))
 }
 

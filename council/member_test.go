@@ -146,7 +146,6 @@ func TestMember_TurnHasNoRetryOfItsOwn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := three(member("a", llmtest.Fails(busy), llmtest.Fails(busy), says(0, "never")))
 		c.Members[0].Retry.Policy.Retries = 10
-		c.Members[0].Fallback = []llm.Model{llmtest.New(name("other"), says(0, "instead"))}
 		if v := ask(t.Context(), c).Members[0]; v.State != council.Failed || requests(c.Members[0]) != 2 {
 			t.Errorf("asked %d times: %+v; want state failed, requests 2", requests(c.Members[0]), v)
 		}
@@ -293,4 +292,38 @@ func TestMember_PanicKeepsTheOtherAnswers(t *testing.T) {
 			t.Errorf("logged %q", &log)
 		}
 	})
+}
+
+func TestMember_FallbackTakesOverWithinTheBudget(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first  []llmtest.Answer
+		spare  []llmtest.Answer
+		budget time.Duration
+		state  council.State
+		asked  int // times the fallback was asked
+		took   time.Duration
+	}{
+		"after the retry":         {[]llmtest.Answer{fails(0, busy), fails(0, busy)}, []llmtest.Answer{says(time.Second, "at last")}, time.Minute, council.Answered, 1, 2500 * time.Millisecond},
+		"with a retry of its own": {[]llmtest.Answer{fails(0, busy), fails(0, busy)}, []llmtest.Answer{fails(0, busy), says(0, "at last")}, time.Minute, council.Answered, 2, 3 * time.Second},
+		"not for a final fault":   {[]llmtest.Answer{fails(0, &fault.Error{Kind: fault.Invalid})}, nil, time.Minute, council.Failed, 0, 0},
+		"for a spent account":     {[]llmtest.Answer{fails(0, &fault.Error{Kind: fault.Quota})}, []llmtest.Answer{says(0, "at last")}, time.Minute, council.Answered, 1, 0},
+		"not in the reserve":      {[]llmtest.Answer{fails(30*time.Second, busy)}, nil, time.Minute, council.Failed, 0, 30 * time.Second},
+		"in the same budget":      {[]llmtest.Answer{fails(20*time.Second, busy), fails(0, busy)}, []llmtest.Answer{says(time.Hour, "too late")}, time.Minute, council.Failed, 1, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				c := three(member("a", tt.first...))
+				spare := member("spare", tt.spare...)
+				c.Members[0].Fallback, c.Members[0].Patience, c.Budget = []llm.Model{spare.Model}, agent.Forever, tt.budget
+				v := ask(t.Context(), c).Members[0]
+				want := c.Members[0].Model.Name()
+				if tt.asked > 0 {
+					want = spare.Model.Name()
+				}
+				if v.State != tt.state || v.Took != tt.took || v.Name != want || requests(spare) != tt.asked || v.Tries != len(tt.first)+tt.asked {
+					t.Errorf("got %+v, the fallback asked %d times; want %s by %v after %v, asked %d times", v, requests(spare), tt.state, want, tt.took, tt.asked)
+				}
+			})
+		})
+	}
 }

@@ -33,7 +33,9 @@ func (m *memberRun) reportTry(t retry.Try) {
 
 // reportEnd reports how a member has ended. One that was cut off was stopped.
 func (m *memberRun) reportEnd() {
-	end := turn.Sealed{Status: turn.Done, Metrics: turn.Metrics{RetryCount: max(0, m.last.N-1), TotalRetryDelay: m.last.Waited}}
+	end := turn.Sealed{Status: turn.Done, Metrics: turn.Metrics{
+		RetryCount: m.spent.RetryCount + max(0, m.last.N-1), TotalRetryDelay: m.spent.TotalRetryDelay + m.last.Waited,
+	}}
 	m.mu.Lock()
 	v := m.members[m.number]
 	m.mu.Unlock()

@@ -10,30 +10,38 @@ import (
 )
 
 // Councils returns a function that returns councils by the names of their models.
-// They share their circuit breakers. Without a judge, the council chooses the first member's model. The fallbacks
-// of the configuration take over for the judge; a member that fails is what the quorum is for.
+// They share their circuit breakers. Without a judge, the council chooses the first member's model. For each, the
+// fallbacks of the configuration take over.
 func (w Agents) Councils() func(models []string, judge string) (council.Council, error) {
 	gates := &breaker.Set{}
 	return func(models []string, judge string) (council.Council, error) {
 		c := council.Council{Breakers: gates}
 		for _, name := range models {
-			m, err := w.Models.Open(name)
+			m, err := w.Models.seat(name)
 			if err != nil {
 				return council.Council{}, err
 			}
-			c.Members = append(c.Members, agent.Agent{Model: m})
+			c.Members = append(c.Members, m)
 		}
 		if len(models) == 0 {
 			return c, nil // its own check says so
 		}
-		way, err := w.Models.way(conversation.Settings{Model: cmp.Or(judge, models[0]), Policy: "interactive"})
-		if err != nil {
+		var err error
+		if c.Aggregator, err = w.Models.seat(cmp.Or(judge, models[0])); err != nil {
 			return council.Council{}, err
 		}
-		if judge != "" {
-			c.Aggregator.Model = way.models[0]
+		if judge == "" {
+			c.Aggregator.Model = nil
 		}
-		c.Aggregator.Fallback, c.Aggregator.Terms = way.models[1:], way.at
 		return c, nil
 	}
+}
+
+// seat returns the agent of a model in a council.
+func (m *Models) seat(name string) (agent.Agent, error) {
+	way, err := m.way(conversation.Settings{Model: name, Policy: "interactive"})
+	if err != nil {
+		return agent.Agent{}, err
+	}
+	return agent.Agent{Model: way.models[0], Fallback: way.models[1:], Terms: way.at}, nil
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // Gateway is what stands behind the server: *gateway.Gateway, or a test's.
@@ -60,9 +61,12 @@ type Config struct {
 	Settle func(conversation.Settings) (conversation.Settings, error)
 	// Council makes a council of models by name, with a judge that may be ""; nil: there are no councils.
 	Council func(models []string, judge string) (council.Council, error)
-	// WatchCouncil returns the OnReport of a council by its id and the traceparent of its client; nil: it has none.
-	WatchCouncil func(id, parent string) func(member int, r agent.Report)
+	// WatchCouncil returns the OnReport of a council by its id and the traceparent of its client, and what has to be
+	// called at its end; nil: it has none.
+	WatchCouncil func(id, parent string) (report func(member int, r agent.Report), end func(turn.Status))
 	OnTurn       func(gateway.Event) // gets what happens in turns, see package turns; nil: nothing does
+	// Group begins the span of a council, see package turns; nil: it has none.
+	Group func(face, id, parent string) (span string, end func(turn.Status))
 
 	TLS     *tls.Config           // nil: the server speaks plain HTTP
 	Token   string                // that permits everything; "": none

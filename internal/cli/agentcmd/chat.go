@@ -71,6 +71,7 @@ type chatCmd struct {
 	notify    string
 	log       string
 	logFile   string
+	metrics   string
 
 	config    config.Config
 	watch     func(conversation.Event)
@@ -89,6 +90,7 @@ func (c *chatCmd) flags(cmd *cobra.Command) {
 	f.StringVar(&c.server, "server", "", "`URL` of a running ridethrough serve that stores and runs the conversations [RIDETHROUGH_SERVER]")
 	f.StringVar(&c.log, "log", "", "write a log file from this level up: debug, info, warn or error (default no log)")
 	f.StringVar(&c.logFile, "log-file", "", "the log file (default ridethrough/chat.log in $XDG_STATE_HOME or ~/.local/state) [RIDETHROUGH_LOG_FILE]")
+	metricsFlag(cmd, &c.metrics)
 	c.settings.AddFile(cmd)
 }
 
@@ -109,7 +111,10 @@ func (c *chatCmd) run(ctx context.Context, prompt string) error {
 		return err
 	}
 	defer end()
-	watcher, flush := observe(ctx, c.streams, turns.Chat, log)
+	watcher, flush, err := observe(ctx, c.streams, turns.Chat, log, c.metrics)
+	if err != nil {
+		return err
+	}
 	defer flush()
 	c.watch = watcher.Watch
 	at, leave, err := c.open(ctx, c.errorOutput(plain, file), log)
@@ -117,7 +122,8 @@ func (c *chatCmd) run(ctx context.Context, prompt string) error {
 		return err
 	}
 	defer leave()
-	return c.verdict(ctx, tui.Run(ctx, tui.Config{
+	traced := conversation.WithParent(ctx, traceparent(c.streams))
+	return c.verdict(ctx, tui.Run(traced, tui.Config{
 		Conversations: at.conversations, Conversation: at.conversation, Settings: at.settings, Prompt: prompt,
 		In: c.streams.In, Out: c.streams.Out, Env: c.streams.Env, Plain: plain,
 		Approvals: c.approvals, Models: at.models, Resume: c.resumeCommand, History: c.streams.StateFile("prompts"), Notify: notify,

@@ -105,8 +105,8 @@ func (c *chatCmd) openLocal(ctx context.Context, at source, w app.Agents, log *s
 
 // openServer opens the source at a server.
 func (c *chatCmd) openServer(ctx context.Context, at source) (source, error) {
-	if c.tools.local() || c.store.Data != "" {
-		return at, errors.New("--files, --mcp, --yes and --data cannot be combined with --server")
+	if c.tools.local() || c.store.Data+c.metrics != "" {
+		return at, errors.New("--files, --mcp, --yes, --data and --metrics cannot be combined with --server")
 	}
 	s := chat.Server{Client: client.Client{Base: c.serverURL(), Token: c.streams.Env("RIDETHROUGH_TOKEN")}}
 	at.conversations, at.models = s, func() []string { return nil }

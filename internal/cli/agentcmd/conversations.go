@@ -57,7 +57,9 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, conf func
 		to.Audit = audit.Open(filepath.Join(dir, "audit.jsonl"), to.Log)
 	}
 	w := app.Agents{Models: app.NewModels(c.store.Streams.Env, conf, faults), Watch: watchAll(to), Toolbox: c.toolbox(conf, to.Log)}
-	to.Council, to.WatchCouncil = w.Councils(), turns.New(turns.Council, to.OnTurn).Members
+	watcher := turns.New(turns.Council, to.OnTurn)
+	watcher.Group = to.Group
+	to.Council, to.WatchCouncil = w.Councils(), watcher.Members
 	if dir == "" && c.store.URL() == "" {
 		return func() {}, nil
 	}

@@ -65,7 +65,7 @@ type councilCmd struct {
 	judge, system string
 	answers       bool
 	outputFlags
-	log string
+	log, metrics string
 
 	view  councilView
 	ended council.Result // zero: it has not begun
@@ -88,6 +88,7 @@ func (c *councilCmd) flags(cmd *cobra.Command) {
 	c.outputFlags.flags(cmd)
 	(&configflags.Flags{Streams: c.streams}).AddFile(cmd)
 	f.StringVar(&c.log, "log", "", "log to standard error from this level up: debug, info, warn or error (default no log)")
+	metricsFlag(cmd, &c.metrics)
 }
 
 // run runs the council.
@@ -107,11 +108,16 @@ func (c *councilCmd) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	watcher, flush := observe(ctx, c.streams, turns.Council, log)
+	watcher, flush, err := observe(ctx, c.streams, turns.Council, log, c.metrics)
+	if err != nil {
+		return err
+	}
 	defer flush()
 	tell, shown := queueEvents(c.view.show)
-	c.council.OnEvent, c.council.OnReport, c.council.Log = tell, watcher.Members(c.id, traceparent(c.streams)), log
+	report, end := watcher.Members(c.id, traceparent(c.streams))
+	c.council.OnEvent, c.council.OnReport, c.council.Log = tell, report, log
 	c.ended, err = c.council.Run(ctx, question)
+	end(c.ended.Status)
 	shown()
 	if broken := c.view.broken(); broken != nil {
 		return writeError(broken)

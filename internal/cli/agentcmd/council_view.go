@@ -154,6 +154,9 @@ func (t *councilTable) open(c *council.Council) {
 // every 30 seconds while the member waits.
 func (t *councilTable) change(m council.Member, unchanged bool) {
 	t.mu.Lock()
+	if from := t.members[m.Index].Name; from != m.Name && from != (llm.Name{}) { // a fallback has taken over
+		t.names[m.Index] += " → " + printable.Line(m.Name.String())
+	}
 	t.members[m.Index], t.changedAt[m.Index] = m, time.Now()
 	t.mu.Unlock()
 	switch {

@@ -81,7 +81,7 @@ type runCmd struct {
 	save, continued string
 	noSave          bool
 	server          string
-	log             string
+	log, metrics    string
 
 	config    config.Config
 	view      view
@@ -135,6 +135,7 @@ func (c *runCmd) flags(cmd *cobra.Command) {
 	f.BoolVar(&c.noSave, "no-save", false, "store nothing on disk")
 	f.StringVar(&c.server, "server", "", "`URL` of a running ridethrough serve that runs and stores the turn, such as http://127.0.0.1:8484 [RIDETHROUGH_SERVER]")
 	f.StringVar(&c.log, "log", "", "log to standard error from this level up: debug, info, warn or error (default no log)")
+	metricsFlag(cmd, &c.metrics)
 	c.configFlag(cmd)
 }
 
@@ -206,7 +207,10 @@ func (c *runCmd) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	watcher, flush := observe(ctx, c.streams, turns.Run, log)
+	watcher, flush, err := observe(ctx, c.streams, turns.Run, log, c.metrics)
+	if err != nil {
+		return err
+	}
 	defer flush()
 	ag.Persist, ag.OnReport = file.append, watcher.Turn(file.turnOf(input), traceparent(c.streams))
 	return c.drive(ctx, ag, file.state, input)

@@ -23,8 +23,8 @@ func (c *runCmd) serverURL() string { return cmp.Or(c.server, c.streams.Env("RID
 
 // checkServerFlags finds flags that are about a turn that runs here.
 func (c *runCmd) checkServerFlags() error {
-	if c.tools.local() || c.save != "" {
-		return errors.New("--files, --mcp, --yes and --save cannot be combined with --server")
+	if c.tools.local() || c.save+c.metrics != "" {
+		return errors.New("--files, --mcp, --yes, --save and --metrics cannot be combined with --server")
 	}
 	if c.whole || c.maxTokens != 0 || c.effort != "" || c.settings.Command.Flags().Changed("max-wait") {
 		return errors.New("--whole, --max-tokens, --effort and --max-wait cannot be combined with --server")

@@ -118,7 +118,7 @@ func (d *demo) sum() string {
 // provider starts a provider with an outage of 17 seconds: overloaded at first,
 // then with an error after the first event of a 200, then with connection resets.
 func (d *demo) provider() (*simulator.Provider, string, error) {
-	l, err := command.Listen("127.0.0.1:0")
+	l, err := command.Listen("127.0.0.1:0", "--listen")
 	if err != nil {
 		return nil, "", err
 	}
@@ -138,7 +138,7 @@ func (d *demo) provider() (*simulator.Provider, string, error) {
 
 // gateway starts the gateway in front of a provider; stop stops it.
 func (d *demo) gateway(ctx context.Context, upstream string) (string, func(), error) {
-	l, err := command.Listen("127.0.0.1:0")
+	l, err := command.Listen("127.0.0.1:0", "--listen")
 	if err != nil {
 		return "", nil, err
 	}

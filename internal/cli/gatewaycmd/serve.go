@@ -90,7 +90,7 @@ type Extension interface {
 // run serves until ctx ends.
 func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 	signal.Ignore(syscall.SIGPIPE) // a closed log must not end waiting requests
-	l, err := command.Listen(t.Config.Listen)
+	l, err := command.Listen(t.Config.Listen, "--listen")
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 	c.level, c.log = &level, log
 	c.tell = c.telemetry(ctx, log.Logger)
 	defer c.tell.Flush(ctx)
-	served.OnTurn = func(e gateway.Event) { c.tell.Watch(e); served.Feed.Watch(e) }
+	served.OnTurn, served.Group = func(e gateway.Event) { c.tell.Watch(e); served.Feed.Watch(e) }, c.tell.Group
 	end, err := c.extension.Attach(ctx, &served, c.shown.Load, c.classifier())
 	if err != nil {
 		return errors.Join(err, l.Close())

@@ -131,7 +131,7 @@ func parseLimit(s string) (simulator.Limit, error) {
 
 // simulate runs the provider until ctx ends.
 func simulate(ctx context.Context, s command.Streams, addr string, script simulator.Script) error {
-	l, err := command.Listen(addr)
+	l, err := command.Listen(addr, "--listen")
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,8 @@ type Telemetry struct {
 	registry *metrics.Registry
 	counts   *counts
 	gauges   *gauges
-	traces   *traces // nil: off
+	traces   *traces       // nil: off
+	waiting  *waitingTurns // nil: not shown
 	page     http.Handler
 }
 
@@ -60,6 +61,9 @@ func New(ctx context.Context, c Config) (*Telemetry, error) {
 // Watch records an event of the gateway, or of a turn.
 func (t *Telemetry) Watch(e gateway.Event) {
 	t.counts.watch(e)
+	if t.waiting != nil {
+		t.waiting.watch(e)
+	}
 	if t.traces != nil {
 		t.traces.watch(e)
 	}

@@ -77,15 +77,11 @@ func (t *traces) watch(e gateway.Event) {
 
 // begin starts the span of a call, as a child of its client's.
 func (t *traces) begin(c gateway.Call) {
-	ctx := context.Background()
-	if c.Parent != "" {
-		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(http.Header{"Traceparent": {c.Parent}}))
-	}
 	name := operation(c)
 	if c.Model != "" {
 		name += " " + c.Model
 	}
-	ctx, span := t.tracer.Start(ctx, name, trace.WithTimestamp(c.Began),
+	ctx, span := t.tracer.Start(within(c.Parent), name, trace.WithTimestamp(c.Began),
 		trace.WithSpanKind(spanKind(c)), trace.WithAttributes(described(c)...))
 	if !span.IsRecording() {
 		return // not sampled
@@ -95,6 +91,15 @@ func (t *traces) begin(c gateway.Call) {
 	if len(t.calls) < callBound {
 		t.calls[c.ID] = traced{ctx, span}
 	}
+}
+
+// within returns the context of a caller's span, by its traceparent; "": it has none.
+func within(parent string) context.Context {
+	ctx := context.Background()
+	if parent == "" {
+		return ctx
+	}
+	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(http.Header{"Traceparent": {parent}}))
 }
 
 // spanKind returns the kind of a call's span: a turn runs in this process.

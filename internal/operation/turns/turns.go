@@ -28,6 +28,10 @@ const openBound = 100_000
 
 // Watcher hands on what happens in turns as events of the gateway. Its methods may be called concurrently.
 type Watcher struct {
+	// Group begins the span of a council by its face, id and its caller's traceparent, and returns that of its
+	// turns. nil: a council has none.
+	Group func(face, id, parent string) (span string, end func(turn.Status))
+
 	face string
 	to   func(gateway.Event)
 
@@ -66,9 +70,14 @@ func (w *Watcher) Turn(id, parent string) func(agent.Report) {
 	return func(r agent.Report) { w.watch(key{turn: id}, parent, r) }
 }
 
-// Members returns the OnReport of a council. parent is the traceparent of its caller; "": none.
-func (w *Watcher) Members(id, parent string) func(int, agent.Report) {
-	return func(member int, r agent.Report) { w.watch(key{turn: id, member: member}, parent, r) }
+// Members returns the OnReport of a council that begins, and what has to be called at its end. parent is the
+// traceparent of its caller; "": none.
+func (w *Watcher) Members(id, parent string) (report func(int, agent.Report), end func(turn.Status)) {
+	end = func(turn.Status) {}
+	if w.Group != nil {
+		parent, end = w.Group(w.face, id, parent)
+	}
+	return func(member int, r agent.Report) { w.watch(key{turn: id, member: member}, parent, r) }, end
 }
 
 // watch hands on what a turn's agent reports.

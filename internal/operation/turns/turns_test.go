@@ -81,7 +81,9 @@ func watch(t *testing.T, face string, play func(*testing.T, *turns.Watcher)) see
 	if err != nil {
 		t.Fatalf("telemetry: %v", err)
 	}
-	play(t, turns.New(face, tel.Watch))
+	w := turns.New(face, tel.Watch)
+	w.Group = tel.Group
+	play(t, w)
 	page := httptest.NewRecorder()
 	tel.ServeHTTP(page, httptest.NewRequest("GET", "/-/metrics", nil))
 	if err := tel.Close(t.Context()); err != nil {
@@ -142,17 +144,13 @@ func converse(t *testing.T, w *turns.Watcher) {
 	}
 }
 
-// spansOf writes spans, a line for each: those of tries below their turn's.
-func spansOf(all tracetest.SpanStubs) (lines []string) {
-	for _, root := range all {
-		if root.Parent.SpanID().String() != span || root.Parent.TraceID().String() != trace {
-			continue
-		}
-		lines = append(lines, line(root))
-		for _, s := range all {
-			if s.Parent.SpanID() == root.SpanContext.SpanID() {
-				lines = append(lines, "  "+line(s))
-			}
+// spansOf writes spans, a line for each: those of tries below their turn's, and those below a council's.
+func spansOf(all tracetest.SpanStubs) []string { return spansBelow(all, span, "") }
+
+func spansBelow(all tracetest.SpanStubs, parent, indent string) (lines []string) {
+	for _, s := range all {
+		if s.Parent.SpanID().String() == parent && s.Parent.TraceID().String() == trace {
+			lines = append(append(lines, indent+line(s)), spansBelow(all, s.SpanContext.SpanID().String(), indent+"  ")...)
 		}
 	}
 	return lines
@@ -223,17 +221,27 @@ func TestWatcher_CouncilsAreInLogMetricsAndTraces(t *testing.T) {
 		}
 		got := watch(t, turns.Council, func(t *testing.T, w *turns.Watcher) {
 			c := council.Council{
-				Members:    []agent.Agent{says("a", secret), says("b", secret, llmtest.Fails(busy))},
+				Members:    []agent.Agent{{}, says("b", secret, llmtest.Fails(busy))},
 				Aggregator: says("judge", secret, llmtest.Fails(busy), llmtest.Fails(busy)),
-				OnReport:   w.Members("k1", parent),
 			}
+			c.Members[0].Model = llmtest.New(large, llmtest.Fails(busy), llmtest.Fails(busy))
+			c.Members[0].Fallback = []llm.Model{llmtest.New(small, llmtest.Fails(busy), llmtest.Says(secret))}
+			c.Members[0].Patience = agent.Forever
 			c.Aggregator.Retry = failing().Retry
-			if _, err := c.Run(t.Context(), secret); err != nil {
+			var end func(turn.Status)
+			c.OnReport, end = w.Members("k1", parent)
+			r, err := c.Run(t.Context(), secret)
+			if err != nil {
 				t.Fatalf("council: %v", err)
 			}
+			end(r.Status)
 		})
 		for _, want := range []string{
-			`requests_total{face="council",model="large",upstream="a"} 1`,
+			`requests_total{face="council",model="large",upstream="acme"} 1`,
+			`retries_total{face="council",kind="overloaded",model="large",upstream="acme"} 1`,
+			`retries_total{face="council",kind="overloaded",model="small",upstream="spare"} 1`,
+			`switched_total{face="council",model="small",upstream="spare"} 1`,
+			`tries_total{face="council",kind="none",model="small",upstream="spare"} 1`,
 			`retries_total{face="council",kind="overloaded",model="large",upstream="b"} 1`,
 			`recovered_total{face="council",model="large",upstream="b"} 1`,
 			`retries_total{face="council",kind="overloaded",model="large",upstream="judge"} 2`,
@@ -254,13 +262,21 @@ func TestWatcher_CouncilsAreInLogMetricsAndTraces(t *testing.T) {
 			t.Errorf("log of the judge:\n%s\nwant two retries, a recovery and its seal", strings.Join(judge, "\n"))
 		}
 		spans := spansOf(got.spans)
-		answered, failed := "  POST 0s gen_ai.request.model=large", "  POST 0s gen_ai.request.model=large error.type=overloaded"
-		want := []string{
-			"invoke_agent large 10s face=council turn=k1 gen_ai.request.model=large retries=2 status=done [retry] [retry]",
-			failed, failed, answered,
-		}
-		if i := slices.Index(spans, want[0]); i < 0 || cmp.Diff(want, spans[i:min(len(spans), i+len(want))]) != "" {
-			t.Errorf("spans:\n%s\nwant among them\n%s", strings.Join(spans, "\n"), strings.Join(want, "\n"))
+		answered, failed := "    POST 0s gen_ai.request.model=large", "    POST 0s gen_ai.request.model=large error.type=overloaded"
+		for _, want := range [][]string{
+			{"council 13s face=council turn=k1 status=done"},
+			{
+				"  invoke_agent large 10s face=council turn=k1 gen_ai.request.model=large retries=2 status=done [retry] [retry]",
+				failed, failed, answered,
+			},
+			{
+				"  invoke_agent large 3s face=council turn=k1 gen_ai.request.model=small retries=2 status=done [retry] [switched] [retry]",
+				failed, failed, strings.ReplaceAll(failed, "large", "small"), strings.ReplaceAll(answered, "large", "small"),
+			},
+		} {
+			if i := slices.Index(spans, want[0]); i < 0 || cmp.Diff(want, spans[i:min(len(spans), i+len(want))]) != "" {
+				t.Errorf("spans:\n%s\nwant among them\n%s", strings.Join(spans, "\n"), strings.Join(want, "\n"))
+			}
 		}
 	})
 }

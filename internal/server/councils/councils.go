@@ -20,6 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -42,8 +43,9 @@ var errLeft = errors.New("the client has left")
 type API struct {
 	// New makes a council of models by name, with a judge that may be "".
 	New func(models []string, judge string) (council.Council, error)
-	// Watch returns the OnReport of a council by its id and the traceparent of its client; nil: it has none.
-	Watch   func(id, parent string) func(member int, r agent.Report)
+	// Watch returns the OnReport of a council by its id and the traceparent of its client, and what has to be called
+	// at its end; nil: it has none.
+	Watch   func(id, parent string) (report func(member int, r agent.Report), end func(turn.Status))
 	Readers *stream.Readers
 	Log     *slog.Logger
 
@@ -83,7 +85,9 @@ func (a *API) ask(w http.ResponseWriter, r *http.Request) error {
 	defer out.Close()
 	rec := &recorder{id: conversation.NewID(), whole: kind == wholeAnswer, news: make(chan struct{}, 1)}
 	if c.Log = a.Log; a.Watch != nil {
-		c.OnReport = a.Watch(rec.id, r.Header.Get("Traceparent"))
+		report, end := a.Watch(rec.id, r.Header.Get("Traceparent"))
+		c.OnReport = report
+		defer func() { end(rec.end.Ended.Status) }()
 	}
 	a.run(r.Context(), out, c, b.Question, rec)
 	return nil
