@@ -94,6 +94,7 @@ func (c *call) nameUpstream() {
 	if at.model != c.parsed.Model {
 		text += ", model " + at.model
 	}
+	text += c.sayContinued()
 	if comment := c.dialect.Comment(c.parsed.Form, text); comment != nil && c.write(comment, clientStallTimeout) != nil {
 		c.clientLeft()
 	}
@@ -101,23 +102,55 @@ func (c *call) nameUpstream() {
 
 // copyBody sends the body as it arrives.
 func (c *call) copyBody(body io.Reader) {
+	c.follow(body)
+	err := c.copyPart(body)
+	if err == errFailedInside {
+		if c.askAgain(body.(transport.Watched).Failure()) {
+			return
+		}
+		c.send(c.prelude.Fail())
+		err = c.copyPart(body)
+	}
+	if err != io.EOF {
+		c.brokenOff(err)
+		return
+	}
+	c.completed()
+	c.noteStreamError(body)
+	c.endKept(c.kept != nil && c.isWhole(body))
+}
+
+// errFailedInside is the end of an answer whose client has not been sent the provider's error.
+var errFailedInside = errors.New("the answer has ended with an error")
+
+// copyPart sends the body up to its end, which is io.EOF for a proper one, or up to an error in it.
+func (c *call) copyPart(body io.Reader) error {
 	buf := spool.NewBuffer(copyBufferSize)
 	defer buf.Release()
 	for {
 		n, err := body.Read(buf.Bytes[:cap(buf.Bytes)])
-		c.answering = c.answering || n > 0
-		if n > 0 && !c.passOn(buf.Bytes[:n]) {
-			c.clientLeft() // or reads nothing
+		part, failed := buf.Bytes[:n], false
+		if c.prelude.Follows() {
+			part, failed = c.preludeOf(part, err, body)
 		}
-		if err == io.EOF {
-			c.noteStreamError(body)
-			c.endKept(c.kept != nil && c.isWhole(body))
-			return
+		c.send(part)
+		switch {
+		case failed:
+			return errFailedInside
+		case err != nil:
+			return err
 		}
-		if err != nil {
-			c.brokenOff(err)
-			return
-		}
+	}
+}
+
+// send sends a part of the answer.
+func (c *call) send(part []byte) {
+	if len(part) == 0 {
+		return
+	}
+	c.answering = true
+	if !c.passOn(part) {
+		c.clientLeft() // or reads nothing
 	}
 }
 
@@ -146,13 +179,10 @@ func (c *call) brokenOff(err error) {
 		f = closingFault
 	}
 	// Package transport returns a fault if it has parsed the frames: then the client has only whole ones.
-	_, watched := errors.AsType[*fault.Error](err)
-	switch {
-	case watched && c.parsed.Form == dialect.Lines: // transport has told the client already
-		c.emitBrokeOff(f)
-		return
-	case watched:
-		c.fail(f)
+	if _, watched := errors.AsType[*fault.Error](err); watched {
+		if !c.askAgain(f) {
+			c.fail(f)
+		}
 		return
 	}
 	c.emitBrokeOff(f)

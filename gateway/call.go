@@ -48,7 +48,10 @@ type call struct {
 	status     int              // of the answer; 0: none, or the connection is cut
 	end        turn.Status      // "": done so far
 	answering  bool             // part of an answer is out
-	unreadable bool             // the encoding of its body is unknown, and so is the form of its answer
+	prelude    dialect.Prelude
+	withheld   int  // bytes that are reserved for what is withheld of the answer
+	pinging    bool // the keepalive runs though an answer has begun: nothing of it is sent
+	unreadable bool // the encoding of its body is unknown, and so is the form of its answer
 
 	credential string // identifies its credentials, without holding them
 }
@@ -107,6 +110,7 @@ func (c *call) begin() {
 // finish releases what the call holds.
 func (c *call) finish() {
 	c.endKept(false)
+	c.releaseWithheld()
 	c.emitEnd()
 	c.keepalive.stop()
 	c.body.Release()
@@ -185,7 +189,7 @@ func (c *call) read() bool {
 // answer answers a call with the outcome of its shared request.
 func (c *call) answer(resp *http.Response, err error) {
 	c.gateway.waits.remove(c)
-	committed := c.keepalive.stop() && c.preamble == nil
+	committed := c.keepalive.stop() && (c.preamble == nil || c.prelude.Restarts() > 0)
 	if committed {
 		c.status = http.StatusOK
 	}

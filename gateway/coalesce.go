@@ -68,14 +68,19 @@ func (co *coalescer) enter(c *call) (s *sharedRequest, leads bool) {
 			}
 		}
 	}
-	s = c.newShared()
+	return co.lead(c), true
+}
+
+// lead returns a new shared request that a call leads.
+func (co *coalescer) lead(c *call) *sharedRequest {
+	s, key := c.newShared(), c.key()
 	co.mu.Lock()
 	defer co.mu.Unlock()
 	if co.active == nil {
 		co.active = make(map[requestKey][]*sharedRequest)
 	}
 	co.active[key] = append(co.active[key], s)
-	return s, true
+	return s
 }
 
 // hasFailed reports whether a try has failed.
@@ -214,10 +219,12 @@ func (s *sharedRequest) finish(resp *http.Response, err error) {
 	s.publish(resp, err)
 }
 
-// publish releases the body and wakes the calls that have joined. mu is held.
+// publish releases the body, unless its call may ask again, and wakes the calls that have joined. mu is held.
 func (s *sharedRequest) publish(resp *http.Response, err error) {
 	s.finished, s.resp, s.err = true, resp, err
-	s.body.Release()
+	if s.winner != s.leader || resp == nil {
+		s.body.Release()
+	}
 	s.coalescer.remove(s)
 	if s.done != nil {
 		close(s.done)

@@ -41,6 +41,7 @@ type Upstream struct {
 	Policy    *policy.Policy            // nil: the gateway's
 	Limits    *Limits                   // of each try; nil: DefaultLimits()
 	Body      int64                     // the largest request in bytes; 0: 32 MiB
+	Complete  CompleteMode              // what happens to a stream that breaks off; "": CompleteLossless
 	Fallback  []Fallback                // where a request goes when it finds no answer here, in order
 	Routes    []Route                   // the first that matches a request overrides the fields above
 	Transport http.RoundTripper         // reaches it; nil: the gateway's
@@ -88,6 +89,7 @@ type Route struct {
 	Models   []string       // patterns of path.Match, one of which the model matches; none: every model
 	Policy   *policy.Policy // nil: the upstream's
 	Limits   *Limits        // nil: the upstream's. Connect is the upstream's in any case
+	Complete CompleteMode   // "": the upstream's
 	Fallback []Fallback     // nil: the upstream's
 }
 
@@ -132,15 +134,32 @@ func (u *Upstream) settings(model string) settings {
 	return settings{*p, *l, f}
 }
 
+// CompleteFor returns what happens to an answer of a model that breaks off.
+func (u *Upstream) CompleteFor(model string) CompleteMode {
+	mode := u.Complete
+	if r := u.route(model); r != nil {
+		mode = cmp.Or(r.Complete, mode)
+	}
+	return cmp.Or(mode, CompleteLossless)
+}
+
+// route returns the first route that is for a model; nil: none is.
+func (u *Upstream) route(model string) *Route {
+	i := slices.IndexFunc(u.Routes, func(r Route) bool { return r.matches(model) })
+	if i < 0 {
+		return nil
+	}
+	return &u.Routes[i]
+}
+
 // ForModel returns what holds for the requests to a model: that of the first route that matches it, or else the
 // upstream's. A nil policy is the gateway's, nil limits are DefaultLimits().
 func (u *Upstream) ForModel(model string) (p *policy.Policy, l *Limits, fallback []Fallback) {
 	p, l, fallback = u.Policy, u.Limits, u.Fallback
-	i := slices.IndexFunc(u.Routes, func(r Route) bool { return r.matches(model) })
-	if i < 0 {
+	r := u.route(model)
+	if r == nil {
 		return p, l, fallback
 	}
-	r := u.Routes[i]
 	p, l = cmp.Or(r.Policy, p), cmp.Or(r.Limits, l)
 	if r.Fallback != nil {
 		fallback = r.Fallback

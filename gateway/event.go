@@ -31,11 +31,12 @@ type Event struct {
 	// before. The limit is of all requests with the same credential, not of this one; nil: see Try and Event.
 	Crossed *ratelimit.Crossing
 
-	Joined   int64 // the ID of the request that this one repeats, and now waits with; 0: see Try and Event
-	Resent   bool  // the try in progress is sent again, as a pooled connection was closed before its answer began: no retry
-	Detached bool  // the client has left, and its answer is read on for when it sends the request again
-	Replayed int64 // the ID of the request before whose answer, read on or in progress, the client is given; 0: none
-	Status   int   // with turn.Sealed, of the answer; 0: the client left, or its connection was cut
+	Joined    int64     // the ID of the request that this one repeats, and now waits with; 0: see Try and Event
+	Resent    bool      // the try in progress is sent again, as a pooled connection was closed before its answer began: no retry
+	Detached  bool      // the client has left, and its answer is read on for when it sends the request again
+	Completed Completed // an answer is whole that had broken off after its first content; zero: see the other fields
+	Replayed  int64     // the ID of the request before whose answer, read on or in progress, the client is given; 0: none
+	Status    int       // with turn.Sealed, of the answer; 0: the client left, or its connection was cut
 }
 
 // Call identifies a request for an answer, or a turn of an agent where that is told of in the same form.

@@ -43,7 +43,9 @@ type keepalive struct {
 	pings     int
 	committed bool
 	stopped   bool
-	sending   chan struct{} // closed when the frame in progress is out; nil: there is none
+	inside    bool           // of an answer that has begun
+	middle    dialect.Middle // where
+	sending   chan struct{}  // closed when the frame in progress is out; nil: there is none
 }
 
 // newKeepalive returns the keepalive of a call; nil if the form of the answer is not known.
@@ -134,19 +136,44 @@ func (k *keepalive) begin() (frame []byte, sent chan struct{}) {
 	if !k.committed {
 		k.commit()
 	}
-	if p := k.call.preamble; p != nil {
+	if p := k.call.preamble; p != nil && !k.inside {
 		k.sending = make(chan struct{})
 		return k.nextLines(p), k.sending
 	}
+	k.pings++
+	k.sending = make(chan struct{})
+	return k.frame(k.pings%heartbeatEvery == 0), k.sending
+}
+
+// frame returns a heartbeat, where the client has one, or a ping.
+func (k *keepalive) frame(heartbeat bool) (frame []byte) {
 	d, form := k.call.dialect, k.call.parsed.Form
-	if k.pings++; k.pings%heartbeatEvery == 0 {
+	switch {
+	case heartbeat && k.inside:
+		frame = k.middle.Heartbeat()
+	case heartbeat:
 		frame = d.Heartbeat(form, k.client)
 	}
-	if frame == nil {
-		frame = d.Ping(form, k.comment())
+	switch {
+	case frame != nil:
+		return frame
+	case k.inside:
+		return k.middle.Ping(k.comment())
 	}
-	k.sending = make(chan struct{})
-	return frame, k.sending
+	return d.Ping(form, k.comment())
+}
+
+// resume starts the keepalive in an answer that has begun and of which nothing is sent for now. The caller writes
+// nothing before it has stopped it.
+func (k *keepalive) resume(m dialect.Middle) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.committed, k.stopped, k.inside, k.middle = true, false, true, m
+	if k.timer == nil {
+		k.timer = time.AfterFunc(pingEvery, k.tick)
+		return
+	}
+	k.timer.Reset(pingEvery)
 }
 
 // commit writes the headers of an answer.

@@ -36,6 +36,9 @@ func (k *keepalive) tell(e turn.Event) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.inside {
+		return // the preamble is over
+	}
 	k.call.preamble.Tell(e)
 	if r, ok := e.(turn.Retry); ok {
 		k.retry, k.pings = r, -1

@@ -192,7 +192,7 @@ func (s *sharedRequest) send() (*http.Response, error) {
 		},
 		Faults: s.setup.faultsOf(s.at.upstream),
 		Limits: s.limits(),
-		Opened: s.opened, Observer: s,
+		Opened: s.opened, Observer: s, NoErrorLine: true,
 		Resent: true, Judges: s.failover.has(), Refusals: s.failover.asksOthers(),
 	}
 	return t.RoundTrip(req)

@@ -31,7 +31,7 @@ type stream struct {
 	ended    bool           // it has its terminator, or an error in its place: any end may follow
 	failure  *fault.Error   // that error; nil: none
 	raw      bool           // no longer examined
-	errLine  bool           // its failure has been made a line
+	errLine  bool           // its failure has been made a line, or is to be none
 }
 
 // Watched is the body of a streamed answer from a Transport. It returns whole

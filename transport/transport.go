@@ -57,6 +57,10 @@ type Transport struct {
 	// Observer is told of each response before it is judged; nil: none.
 	Observer Observer
 
+	// NoErrorLine leaves out the line that is added to a stream of lines that breaks off. That is for a caller that
+	// tells its own client. False: Ollama's client, which ignores an error that ends a body, is told by that line.
+	NoErrorLine bool
+
 	// Refusals makes an answer without content, in which the model or a filter refuses, a fault of kind
 	// fault.Refused with ErrRefusal in its chain. That is for a caller that can ask another model. False: it is
 	// an answer like others.

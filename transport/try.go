@@ -161,6 +161,7 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 		s = new(stream) // the first may still be in use
 	}
 	s.src, s.dialect, s.faults, s.refusals = resp.Body, c.dialect, c.Faults, c.Refusals
+	s.errLine = c.NoErrorLine
 	s.fill(maxAhead)
 	s.form = c.form(resp, s.buf)
 	for s.form == dialect.JSON && s.err == nil && len(s.buf) < len("event:") {

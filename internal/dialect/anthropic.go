@@ -18,6 +18,7 @@ var anthropic = Dialect{
 	output:     anthropicOutput,
 	refusal:    anthropicRefusal,
 	kindByName: anthropicKindByName,
+	prelude:    &anthropicPrelude,
 	ping:       func(string) string { return anthropicPing },
 	comment:    func(text string) string { return ": " + text + "\n" + anthropicPing }, // no reader sees an event without data
 	heartbeat:  anthropicHeartbeat,

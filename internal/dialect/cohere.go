@@ -15,6 +15,7 @@ var cohere = Dialect{
 	frameKind:     cohereFrameKind,
 	output:        cohereOutput,
 	kindByName:    cohereKindByName,
+	prelude:       &coherePrelude,
 	isError:       isCohereErrorMember,
 	ping:          pingComment,
 	comment:       pingComment,

@@ -33,6 +33,7 @@ type Dialect struct {
 	heartbeat        func(Client) string                 // between events; "": none
 	errors           errorFormat                         // how it writes errors
 	abortsOnError    bool                                // an event stream is cut after an error, not ended
+	prelude          *preludeRules                       // nil: its answers are not completed
 	streamsByDefault bool                                // it streams unless the request forbids it
 	formFromURL      func(u *url.URL) Form               // nil: it is in the body
 	modelInPath      func(path string) Span              // where a path names the model; nil: none does

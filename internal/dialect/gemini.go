@@ -23,6 +23,7 @@ var gemini = Dialect{
 	output:         geminiOutput,
 	refusal:        geminiRefusal,
 	isPlainContent: isGeminiPlainContent,
+	prelude:        &geminiPrelude,
 	ping:           func(string) string { return "\n\n" }, // a comment breaks its clients
 	abortsOnError:  true,                                  // its clients take an error inside a stream for a chunk without text
 	errors: errorFormat{

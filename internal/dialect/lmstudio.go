@@ -17,6 +17,7 @@ var lmStudio = Dialect{
 	frameKind:     lmStudioFrameKind,
 	output:        lmStudioOutput,
 	kindByName:    lmStudioKindByName,
+	prelude:       &lmStudioPrelude,
 	ping:          pingComment,
 	comment:       pingComment,
 	abortsOnError: true,

@@ -17,6 +17,7 @@ var ollama = Dialect{
 	frameKind:        ollamaFrameKind,
 	output:           ollamaOutput,
 	isPlainContent:   isOllamaPlainContent,
+	prelude:          &ollamaPrelude,
 	ping:             pingComment,
 	comment:          pingComment,
 	errors:           errorFormat{body: ollamaError},

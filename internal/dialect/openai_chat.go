@@ -21,6 +21,7 @@ var openAIChat = Dialect{
 	output:         chatOutput,
 	refusal:        chatRefusal,
 	isPlainContent: isChatPlainContent,
+	prelude:        &chatPrelude,
 	ping:           pingComment,
 	comment:        pingComment,
 	heartbeat:      chatHeartbeat,

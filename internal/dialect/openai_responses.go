@@ -21,6 +21,7 @@ var openAIResponses = Dialect{
 	refusal:        responsesRefusal,
 	kindByName:     responsesKindByName,
 	isPlainContent: isResponsesPlainContent,
+	prelude:        &responsesPrelude,
 	ping:           pingComment,
 	comment:        pingComment,
 	heartbeat:      responsesHeartbeat,

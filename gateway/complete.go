@@ -1,0 +1,168 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/transport"
+)
+
+// CompleteMode is what happens to a streamed answer that breaks off after its first content.
+type CompleteMode string
+
+// The modes.
+const (
+	CompleteOff      CompleteMode = "off"      // it ends with an error
+	CompleteLossless CompleteMode = "lossless" // it is asked for again while its client has been sent nothing that it keeps
+)
+
+// CompleteModes returns all modes.
+func CompleteModes() []CompleteMode { return []CompleteMode{CompleteLossless, CompleteOff} }
+
+// maxRestarts is how often one answer that breaks off is asked for again. Each time costs its tokens.
+const maxRestarts = 2
+
+// Completed says how an answer was completed that had broken off after its first content.
+type Completed struct {
+	Restarts  int // how often it was asked for again; 0: it was not
+	Discarded int // the tokens that the broken answers took, as far as they said: they are paid for, and of no use
+}
+
+// continuedHeader tells in a trailer how often an answer was asked for again after its first content. The headers
+// are out by then.
+const continuedHeader = "X-Ridethrough-Continued"
+
+// follow begins to follow an answer that may be completed.
+func (c *call) follow(body any) {
+	w, watched := body.(transport.Watched)
+	switch {
+	case c.prelude.Restarts() > 0:
+		return
+	case !watched || c.keepalive == nil || c.outcome.Verdict.Stop != "":
+	case c.shared.at.CompleteFor(c.shared.at.model) == CompleteOff:
+	default:
+		c.prelude.Begin(c.dialect, w.Form(), c.client())
+	}
+	if !c.prelude.Follows() {
+		c.body.Release() // no try follows
+	}
+}
+
+// preludeOf returns what the client is sent of the next part of an answer, or at its end: all of it, unless it may
+// have to be asked for again. failed reports that the answer has ended with the provider's error, which is left out.
+func (c *call) preludeOf(part []byte, end error, body any) (send []byte, failed bool) {
+	if len(part) > 0 {
+		send, failed = c.prelude.Add(part)
+	} else if end == io.EOF {
+		if failed = !c.prelude.IsOver() && body.(transport.Watched).Failure() != nil; !failed {
+			send = c.prelude.End()
+		}
+	}
+	if more := c.prelude.Withheld() - c.withheld; more > 0 {
+		if c.gateway.spool.Reserve(withheldStep, true) {
+			c.withheld += withheldStep
+		} else {
+			send = append(bytes.Clone(send), c.prelude.Release()...)
+		}
+	}
+	if c.prelude.IsOver() {
+		c.body.Release()
+		c.releaseWithheld()
+	}
+	switch {
+	case len(send) > 0:
+		c.pause()
+	case !c.pinging && end == nil:
+		c.pinging = true
+		c.keepalive.resume(c.prelude.Middle())
+	}
+	return send, failed
+}
+
+// withheldStep is how much memory is taken at a time for what is withheld. One more read may exceed it.
+const withheldStep = 16 << 10
+
+// releaseWithheld returns the memory of what was withheld.
+func (c *call) releaseWithheld() {
+	c.gateway.spool.Return(int64(c.withheld))
+	c.withheld = 0
+}
+
+// pause ends the keepalive in an answer, of which more is sent now.
+func (c *call) pause() {
+	if c.pinging {
+		c.pinging = false
+		c.keepalive.stop()
+	}
+}
+
+// askAgain asks for an answer again that has broken off, and sends the client what comes. It waits as for a first
+// answer. false: the answer stays broken off.
+func (c *call) askAgain(f *fault.Error) bool {
+	if !c.prelude.Restartable() || c.prelude.Restarts() == maxRestarts || c.r.Context().Err() != nil || c.gateway.draining.Err() != nil {
+		return false
+	}
+	wait := c.waitAfter(f)
+	if wait.Verdict.Stop != "" {
+		return false
+	}
+	closeResponse(c.shared.resp) // a wait holds no connection
+	c.pause()
+	c.send(c.prelude.Restart())
+	c.releaseWithheld()
+	c.pinging = true
+	c.keepalive.resume(c.prelude.Middle())
+	c.carried, c.answered, c.silence = wait, false, 0
+	s := c.gateway.coalescer.lead(c)
+	s.failover.Since = time.Now()
+	c.shared = s
+	defer s.release(c)
+	defer context.AfterFunc(c.r.Context(), func() { s.leave(c) })()
+	s.run()
+	if c.r.Context().Err() != nil && !c.goesOn() || s.winner != c {
+		c.clientLeft()
+	}
+	c.outcome, c.pinging = s.soFar(), false
+	c.answer(s.resp, s.err)
+	return true
+}
+
+// waitAfter returns the wait that follows an answer that has broken off: as if it had failed before its content.
+func (c *call) waitAfter(f *fault.Error) policy.Wait {
+	at, now := c.shared.at, time.Now()
+	p, run := at.settings(at.model).policy, c.outcome.Run
+	if run.Started.IsZero() {
+		run.Started = now
+	}
+	next, v := p.Next(run, f, false, now, rand.Float64())
+	return policy.Wait{
+		Run: next, Fault: f, Verdict: v, Due: now.Add(v.Wait), Limit: p.Limit(next, f),
+		Deadline: p.LatestWait(run, now), Waited: c.outcome.Waited,
+	}
+}
+
+// completed reports an answer that was asked for again, and is whole.
+func (c *call) completed() {
+	n := c.prelude.Restarts()
+	if n == 0 {
+		return
+	}
+	c.w.Header().Set(http.TrailerPrefix+continuedHeader, strconv.Itoa(n))
+	c.emit(Event{Completed: Completed{n, c.prelude.Discarded()}})
+}
+
+// sayContinued says in a comment that what follows is of another answer, where the dialect has a place for one.
+func (c *call) sayContinued() string {
+	if n := c.prelude.Restarts(); n > 0 {
+		return fmt.Sprintf("; asked for again (%d), as the answer had broken off", n)
+	}
+	return ""
+}
