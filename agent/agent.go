@@ -60,7 +60,14 @@ type Agent struct {
 	Fallback []llm.Model
 	Patience time.Duration // from the first fault of the turn, or of the model that has taken over; 0: none
 
-	// Terms returns what holds at a model in place of Retry.Policy and Patience. nil: these hold at each.
+	// CompleteText lets an answer go on that breaks off in the middle of its text: the model is asked for the
+	// rest, which costs the tokens of its request again. What it answers is used if it begins by repeating the
+	// end of what it has said, as it is asked to. Else, and without CompleteText, the turn fails with what had
+	// arrived.
+	CompleteText bool
+
+	// Terms returns what holds at a model in place of Retry.Policy, Patience and CompleteText. nil: these hold
+	// at each.
 	Terms func(llm.Name) Terms
 
 	// Persist stores events before they are yielded, those of one call together or not at all. An error ends
@@ -93,6 +100,8 @@ type Terms struct {
 	Policy      policy.Policy // when it is asked again
 	Patience    time.Duration // as of Agent; Forever: until the policy gives up
 	Immediately fault.Set     // faults for which the next one takes over without a wait, final ones too
+
+	CompleteText bool // as of Agent
 }
 
 // Forever as a patience keeps a turn at a model until its policy gives up.
@@ -101,7 +110,7 @@ const Forever = route.Unlimited
 // TermsAt returns what holds at a model.
 func (a Agent) TermsAt(name llm.Name) Terms {
 	if a.Terms == nil {
-		return Terms{Policy: a.Retry.Policy, Patience: a.Patience}
+		return Terms{Policy: a.Retry.Policy, Patience: a.Patience, CompleteText: a.CompleteText}
 	}
 	return a.Terms(name)
 }

@@ -116,7 +116,9 @@ type attempt struct {
 	last        retry.Try               // the last that counts
 	announced   int                     // the number of the last failed try whose wait was announced
 	answer      llm.Collector           // as much of it as has arrived
+	asked       llm.Request             // of the last try
 	committed   bool                    // content has arrived
+	continued   int                     // how often it has broken off and the rest was asked for
 	fault       *fault.Error            // why it failed; nil: it did not
 	stop        policy.Stop             // why it was not tried again; "": the next model takes over
 	heldRetries int                     // those of a gateway that has held a try
@@ -135,15 +137,17 @@ func (a *attempt) stream() {
 		if a.err = a.takeSteering(); a.err != nil {
 			return noTry(a.err)
 		}
-		return a.model.Stream(preamble.With(ctx, caller), a.request())
+		a.asked = a.request()
+		return a.model.Stream(preamble.With(ctx, caller), a.asked)
 	}
+	resume := func() retry.Resume[llm.Part] { return a.resume(caller) }
 	retrier, leave := a.retrier()
 	defer leave()
 	retrier.Held = caller.TakeWaited
 	ctx, cancel := context.WithCancelCause(a.ctx)
 	defer cancel(nil)
 	a.cancel = cancel
-	for part, err := range retry.Stream(ctx, retrier, llm.IsContent, open) {
+	for part, err := range retry.StreamWithResume(ctx, retrier, llm.IsContent, open, resume) {
 		if err != nil {
 			a.noteEnd(err)
 			return
@@ -238,7 +242,7 @@ func (a *attempt) answerEvents(partial bool) []turn.Event {
 		}
 	}
 	if !partial || content != nil {
-		events = append(events, turn.AssistantMessage{Name: a.speaker(), Content: content, Reason: a.answer.End.Reason, Partial: partial})
+		events = append(events, turn.AssistantMessage{Name: a.speaker(), Content: content, Reason: a.answer.End.Reason, Partial: partial, Continued: a.continued})
 	}
 	return append(events, a.usageEvents()...)
 }

@@ -70,7 +70,9 @@ func (w *worker) look(ctx context.Context) {
 func (w *worker) onEvent(ctx context.Context, e turn.Event) {
 	switch e := e.(type) {
 	case turn.TextDelta, turn.ReasoningDelta:
-		w.said = true
+		w.said, w.shown = true, true
+	case turn.AssistantMessage:
+		w.shown = false
 	case turn.Retry:
 		w.asked = e.Name
 		w.setRetryRequested(false)

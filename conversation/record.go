@@ -124,7 +124,8 @@ type run struct {
 // park is the record of a turn that waits. Its JSON is that of parkForm.
 type park struct {
 	turn.Retry
-	Held bool // its worker keeps the turn meanwhile
+	Held  bool // its worker keeps the turn meanwhile
+	Shown bool // a part of the answer was shown, which is void when another worker asks again
 }
 
 type parkForm struct {
@@ -132,6 +133,7 @@ type parkForm struct {
 	Run   policy.Run      `json:"run"`
 	Due   time.Time       `json:"due"`
 	Held  bool            `json:"held,omitzero"`
+	Shown bool            `json:"shown,omitzero"`
 }
 
 // MarshalJSON writes the record.
@@ -140,7 +142,7 @@ func (p park) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(parkForm{event, p.Run, p.Due, p.Held})
+	return json.Marshal(parkForm{event, p.Run, p.Due, p.Held, p.Shown})
 }
 
 // UnmarshalJSON reads the record.
@@ -153,7 +155,7 @@ func (p *park) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return err
 	}
-	p.Retry, p.Held = e.(turn.Retry), f.Held
+	p.Retry, p.Held, p.Shown = e.(turn.Retry), f.Held, f.Shown
 	p.Run, p.Due = f.Run, f.Due
 	return nil
 }

@@ -33,6 +33,7 @@ type worker struct {
 	retryAsked bool                        // a user has asked for the next one since its wait was told of
 	caller     *sharedCaller               // of the breaker of the provider in use; nil: none
 	said       bool                        // content has come since it took the turn
+	shown      bool                        // a part of an answer that is not kept so far
 	held       func(context.Context) error // ends the wait in which a gateway holds the turn's request; nil: none does
 	asked      llm.Name                    // the model of the last retry
 	deferred   *turn.Retry                 // one that is told of when its wait is kept; nil: none is
@@ -149,7 +150,7 @@ func (w *worker) beginning() []turn.Event {
 
 // resumption returns the events with which a turn that is in progress goes on.
 func (w *worker) resumption() []turn.Event {
-	if wait := w.log.now.waits; wait != nil && !wait.Held {
+	if wait := w.log.now.waits; wait != nil && !wait.Held && !wait.Shown {
 		return nil // nothing streams without a worker; after a wait that was held something may have
 	}
 	return []turn.Event{turn.Restarted{}}
@@ -292,7 +293,7 @@ func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
 		return w.caller.Wait(ctx, n.Verdict.Wait) // continues after an early probe
 	}
 	stays := n.Verdict.Wait <= w.runner.ParkAfter
-	p, err := park{turn.Retry{Name: w.asked, Wait: n}, stays}.redacted()
+	p, err := park{turn.Retry{Name: w.asked, Wait: n}, stays, w.shown}.redacted()
 	if err == nil {
 		err = w.appendNote(context.WithoutCancel(ctx), p)
 	}

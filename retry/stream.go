@@ -2,9 +2,11 @@ package retry
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/policy"
 )
 
 // maxHeld is how many parts are held back at most. An answer with as many parts
@@ -23,27 +25,61 @@ func Stream[T any](
 	ctx context.Context, r Retrier, content func(T) bool,
 	open func(ctx context.Context, n int) iter.Seq2[T, error],
 ) iter.Seq2[T, error] {
+	return StreamWithResume(ctx, r, content, open, func() Resume[T] { return nil })
+}
+
+// Resume opens the rest of an answer that has failed behind its first content. It yields the rest alone, and
+// is called for each try of it. An error from [Permanent] says that there is no rest.
+type Resume[T any] = func(ctx context.Context, n int) iter.Seq2[T, error]
+
+// StreamWithResume is Stream for answers of which the rest can be asked for. resume is called when one fails
+// behind its first content, and returns what opens the rest; nil: there is none, and the failure ends the
+// sequence. The policy decides about a failure with a rest as about one before the content. If no try of the
+// rest can succeed, the error is the failure that made it necessary.
+func StreamWithResume[T any](
+	ctx context.Context, r Retrier, content func(T) bool,
+	open func(ctx context.Context, n int) iter.Seq2[T, error],
+	resume func() Resume[T],
+) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		run := run{Retrier: r}
 		run.begin(ctx)
-		if err := run.finishWait(); err != nil {
-			var none T
-			yield(none, err)
-			return
-		}
-		for {
+		err := run.finishWait()
+		for open, broken := open, (*fault.Error)(nil); err == nil; {
 			s := stream[T]{run: &run, content: content, yield: yield}
 			f := s.attempt(open)
 			if f == nil {
 				return
 			}
-			if err := run.failed(f, s.committed); err != nil {
-				var none T
-				yield(none, err)
-				return
+			committed := s.committed
+			if rest := resumeIf(committed, resume); rest != nil {
+				open, broken, committed = rest, f, false
 			}
+			err = endOfRest(run.failed(f, committed), broken)
 		}
+		var none T
+		yield(none, err)
 	}
+}
+
+// resumeIf calls resume if an answer has failed behind its first content.
+func resumeIf[T any](committed bool, resume func() Resume[T]) Resume[T] {
+	if !committed {
+		return nil
+	}
+	return resume()
+}
+
+// endOfRest returns the error that ends a run. Where there is no rest of an answer that was broken, the error
+// is that of the answer.
+func endOfRest(err error, broken *fault.Error) error {
+	end, ok := errors.AsType[*Error](err)
+	if !ok || broken == nil || end.Stop != policy.Final {
+		return err
+	}
+	committed := *end
+	committed.Last, committed.Stop = broken, policy.Committed
+	return &committed
 }
 
 // stream takes the parts of one try.

@@ -16,13 +16,17 @@ import (
 )
 
 // The tests' streams are written as words: "start" is a part that is no
-// content, "!" a failure, any other word content.
+// content, "!" a failure, "?" one that stays, any other word content.
 func script(tries ...string) func(context.Context, int) iter.Seq2[string, error] {
 	return func(_ context.Context, n int) iter.Seq2[string, error] {
 		return func(yield func(string, error) bool) {
 			for _, word := range strings.Fields(tries[n-1]) {
-				if word == "!" {
+				switch word {
+				case "!":
 					yield("", errOverloaded)
+					return
+				case "?":
+					yield("", retry.Permanent(errors.New("no seam")))
 					return
 				}
 				if !yield(word, nil) {
@@ -162,5 +166,44 @@ func TestStream_HoldsBackAThousandParts(t *testing.T) {
 		if stop != want {
 			t.Errorf("%d parts without content: stop %q, want %q", n, stop, want)
 		}
+	}
+}
+
+// TestStreamWithResume_GoesOnBehindContent has rests that fail as tries do.
+func TestStreamWithResume_GoesOnBehindContent(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		tries  []string
+		rests  int // that there are at most
+		want   string
+		reason policy.Stop
+	}{
+		{"passes", []string{"start a b"}, 2, "start a b", ""},
+		{"the rest passes", []string{"start a !", "start b"}, 2, "start a start b", ""},
+		{"the rest fails first", []string{"start a !", "!", "start !", "start b"}, 2, "start a start b", ""},
+		{"the rest breaks off too", []string{"start a !", "b !", "c"}, 2, "start a b c", ""},
+		{"there is no rest", []string{"start a !", "b"}, 0, "start a !", policy.Committed},
+		{"there is one rest", []string{"start a !", "b !", "c"}, 1, "start a b !", policy.Committed},
+		{"the rest never passes", []string{"start a !", "!", "!", "!", "!"}, 2, "start a !", policy.Exhausted},
+		{"the rest is refused", []string{"start a !", "?"}, 2, "start a !", policy.Committed},
+		{"the first fails as ever", []string{"!", "start a !", "b"}, 2, "start a b", ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			rests, began := 0, time.Now()
+			resume := func() retry.Resume[string] {
+				if rests++; rests > tt.rests {
+					return nil
+				}
+				return script(tt.tries...)
+			}
+			got, err := read(retry.StreamWithResume(t.Context(), retry.Retrier{Policy: policy.Simple()}, isContent, script(tt.tries...), resume))
+			end, _ := errors.AsType[*retry.Error](err)
+			if got != tt.want || (err != nil) != (tt.reason != "") || end != nil && (end.Stop != tt.reason || !errors.Is(err, errOverloaded)) {
+				t.Errorf("%s: got %q, %v; want %q and the end %q of the first failure", tt.name, got, err, tt.want, tt.reason)
+			}
+			if waited := time.Since(began); len(tt.tries) > 1 && tt.rests > 0 && waited == 0 && tt.reason != policy.Committed {
+				t.Errorf("%s: the rest was asked for without a wait", tt.name)
+			}
+		})
 	}
 }

@@ -38,6 +38,8 @@ type AssistantMessage struct {
 	Content  llm.Content `json:"content"`
 	Reason   llm.Reason  `json:"reason,omitzero"`
 	Partial  bool        `json:"partial,omitzero"` // it broke off: only its text is here
+
+	Continued int `json:"continued,omitzero"` // how often it had broken off and the model was asked for the rest
 }
 
 // ToolCall means that a tool is about to be run: whether it was is not known until its result is there.

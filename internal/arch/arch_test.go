@@ -68,7 +68,7 @@ var house = []row{
 		floor: 2, path: "tool/mcp", uses: "fault llm tool",
 		parts: "github.com/modelcontextprotocol/go-sdk",
 	},
-	{floor: 2, path: "agent", uses: "fault internal/preamble internal/route llm policy retry tool turn"},
+	{floor: 2, path: "agent", uses: "internal/seam fault internal/preamble internal/route llm policy retry tool turn"},
 	{floor: 2, path: "council", uses: "agent internal/plural internal/route fault fault/classify breaker llm policy retry turn wire"},
 	{floor: 2, path: "store/internal/limit"},
 	{floor: 2, path: "store/internal/disk"},

@@ -169,7 +169,7 @@ func (m *anthropic) joinDelta(c *rest, f frame, o object) error {
 
 // show passes text on.
 func (m *anthropic) show(c *rest, s string) error {
-	shown, err := c.say(s)
+	shown, err := c.Add(s)
 	m.emitText(c, shown)
 	return err
 }

@@ -158,7 +158,7 @@ func joinDelta(c *rest, delta object) (left object, shows bool, err error) {
 		case part.key == "content":
 			shown := ""
 			if said := text(part.value); said != "" {
-				if shown, err = c.say(said); err != nil {
+				if shown, err = c.Add(said); err != nil {
 					return nil, false, err
 				}
 			}

@@ -110,7 +110,10 @@ func (f *finder) add(part string) (rest string, v verdict) {
 	if p.verdict == undecided && utf8.RuneCountInString(f.text) > maxWithheld {
 		p.verdict = lost
 	}
-	return p.rest, p.verdict
+	if p.verdict != found {
+		return "", p.verdict
+	}
+	return p.rest, found
 }
 
 // end ends the second answer's text, whose seam has not been found so far; calls says that a tool call

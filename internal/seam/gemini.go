@@ -187,7 +187,7 @@ func joinParts(c *rest, parts [][]byte) (left [][]byte, err error) {
 				left = append(left, raw)
 			}
 		case isText && said != "":
-			shown, err := c.say(said)
+			shown, err := c.Add(said)
 			if err != nil {
 				return nil, err
 			}

@@ -54,7 +54,7 @@ func (m *ollama) watch(a *Answer, data []byte) {
 func (m *ollama) join(c *rest, f frame) error {
 	o, _ := parse(f.data)
 	message := o.child("message")
-	shown, err := c.say(text(message.get("content")))
+	shown, err := c.Add(text(message.get("content")))
 	if err != nil {
 		return err
 	}

@@ -169,7 +169,7 @@ func (m *responses) joinText(c *rest, f frame, o object, kind string) error {
 			return ErrNoSeam
 		}
 	case "response.output_text.delta":
-		shown, err := c.say(text(o.get("delta")))
+		shown, err := c.Add(text(o.get("delta")))
 		m.emitText(c, shown)
 		return err
 	case textDone:

@@ -9,11 +9,10 @@ import (
 
 // rest makes a second answer into the rest of the first.
 type rest struct {
+	Text
 	answer *Answer
-	finder finder
 	turns  turns
 
-	found bool // the seam
 	ended bool // the text of the second answer
 	out   [][]byte
 	usage Usage
@@ -73,35 +72,10 @@ func event(name string, data []byte) []byte {
 	return append(append([]byte("event: "+name+"\ndata: "), data...), "\n\n"...)
 }
 
-// say takes text of the second answer and returns what of it is shown.
-func (c *rest) say(s string) (shown string, err error) {
-	if c.found || s == "" {
-		return s, nil
-	}
-	behind, v := c.finder.add(s)
-	switch v {
-	case lost:
-		return "", ErrNoSeam
-	case undecided:
-		return "", nil
-	}
-	c.found = true
-	return behind, nil
-}
-
-// endText ends the text of the second answer and returns what was withheld of it. calls says that a tool call
-// follows.
+// endText ends the text of the second answer as [Text.End] does, which may be done more than once.
 func (c *rest) endText(calls bool) (shown string, err error) {
-	if c.ended || c.found {
-		c.ended = true
-		return "", nil
-	}
-	behind, v := c.finder.end(calls)
-	if v != found {
-		return "", ErrNoSeam
-	}
-	c.found, c.ended = true, true
-	return behind, nil
+	c.ended = true
+	return c.End(calls)
 }
 
 // output returns the output tokens of the whole answer from those of the second: what the first had is

@@ -177,7 +177,7 @@ func (a *Answer) Continue(request []byte) ([]byte, error) {
 		return nil, err
 	}
 	a.continued++
-	a.rest, a.partial = &rest{answer: a, finder: f, turns: t}, nil
+	a.rest, a.partial = &rest{Text: Text{finder: f}, answer: a, turns: t}, nil
 	return body.bytes(), nil
 }
 
