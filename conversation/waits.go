@@ -48,9 +48,11 @@ type waits struct {
 type packedWait struct {
 	turn, title          string
 	cause                unique.Handle[waitCause]
-	trying, hinted       bool
+	trying               bool
+	hinted, window       bool // see policy.Verdict
 	tries, limit         int
 	began, due, deadline int64 // milliseconds; 0: none
+	opens                int64 // likewise: a usage window
 	slept, wait, waited  time.Duration
 }
 
@@ -64,12 +66,16 @@ type waitCause struct {
 
 func (w *Wait) pack() *packedWait {
 	f := w.Fault
-	return &packedWait{
-		turn: w.Turn, title: w.Title, trying: w.Trying, hinted: w.Verdict.Hinted,
+	p := &packedWait{
+		turn: w.Turn, title: w.Title, trying: w.Trying, hinted: w.Verdict.Hinted, window: w.Verdict.Window,
 		cause: unique.Make(waitCause{w.Name, f.Kind, f.Status, f.Code, f.Message, f.RequestID}),
 		tries: w.Run.Tries, limit: w.Limit, slept: w.Run.Slept, wait: w.Verdict.Wait, waited: w.Waited,
 		began: milliseconds(w.Began), due: milliseconds(w.Due), deadline: milliseconds(w.Deadline),
 	}
+	if f.Window {
+		p.opens = milliseconds(f.ResetAt)
+	}
+	return p
 }
 
 func (p *packedWait) unpack(conversation string) Wait {
@@ -77,9 +83,12 @@ func (p *packedWait) unpack(conversation string) Wait {
 	return Wait{
 		Conversation: conversation, Title: p.title, Turn: p.turn, Trying: p.trying, Began: instant(p.began),
 		Retry: turn.Retry{Name: c.name, Wait: policy.Wait{
-			Run:     policy.Run{Tries: p.tries, Slept: p.slept, Started: instant(p.began)},
-			Fault:   &fault.Error{Kind: c.kind, Status: c.status, Code: c.code, Message: c.message, RequestID: c.requestID},
-			Verdict: policy.Verdict{Wait: p.wait, Hinted: p.hinted},
+			Run: policy.Run{Tries: p.tries, Slept: p.slept, Started: instant(p.began)},
+			Fault: &fault.Error{
+				Kind: c.kind, Status: c.status, Code: c.code, Message: c.message, RequestID: c.requestID,
+				Window: p.opens != 0, ResetAt: instant(p.opens),
+			},
+			Verdict: policy.Verdict{Wait: p.wait, Hinted: p.hinted, Window: p.window},
 			Due:     instant(p.due), Limit: p.limit, Deadline: instant(p.deadline), Waited: p.waited,
 		}},
 	}

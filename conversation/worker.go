@@ -123,7 +123,7 @@ func (w *worker) resumePoint(now time.Time) (input []turn.Event, start, failed p
 		return w.beginning(), start, failed
 	}
 	w.epoch, start, failed = l.now.epoch+1, l.now.run, l.now.failed
-	if wait := l.now.waits; wait != nil { // the budget is of time that was really waited
+	if wait := l.now.waits; wait != nil && !wait.Verdict.Window { // the budget is of time that was really waited
 		start.Slept -= max(0, min(start.Slept, wait.Due.Sub(now)))
 	}
 	if l.state.Next() == nil {

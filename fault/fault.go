@@ -69,11 +69,14 @@ func (e *Error) withStatus(text string) string {
 	return "HTTP " + strconv.Itoa(e.Status) + ": " + text
 }
 
-// Label returns the fault in a few text for a screen. It is Kind.Text, except "network" where there was no
-// response at all.
+// Label returns the fault in a few words for a screen. It is Kind.Text, except "network" where there was no
+// response at all, and that of Quota for every usage window.
 func (e *Error) Label() string {
-	if e.Kind == Unavailable && e.Status == 0 {
+	switch {
+	case e.Kind == Unavailable && e.Status == 0:
 		return "network"
+	case e.Window:
+		return Quota.Text()
 	}
 	return e.Kind.Text()
 }

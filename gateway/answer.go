@@ -48,6 +48,9 @@ func (c *call) forward(resp *http.Response) {
 	c.status = resp.StatusCode
 	if f := c.outcome.Fault; c.outcome.Verdict.Stop != "" {
 		c.status = c.client().FinalStatus(c.status, f.Kind)
+		if f.Window {
+			h.Set("X-Ridethrough-Opens-At", f.ResetAt.UTC().Format(time.RFC3339))
+		}
 	}
 	c.w.WriteHeader(c.status)
 	c.copyBody(resp.Body)

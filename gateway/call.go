@@ -301,6 +301,9 @@ func (c *call) giveUpMessage() string {
 	if c.outcome.Fault.Status == 0 {
 		why = c.shared.at.noAnswer(c.outcome.Fault)
 	}
+	if opens := c.outcome.Fault.OpensAgain(time.Now()); opens != "" {
+		why += "; the usage window " + opens
+	}
 	n := c.outcome.Retries()
 	switch {
 	case c.outcome.Verdict.Stop == policy.GivenUp && c.outcome.Run.Tries == 0:

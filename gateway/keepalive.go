@@ -199,6 +199,9 @@ func (k *keepalive) comment() string {
 	if k.wait.Fault == nil {
 		return "ridethrough waits"
 	}
+	if opens := k.wait.Fault.OpensAgain(time.Now()); opens != "" {
+		return "ridethrough waits: the usage window " + opens
+	}
 	in := "now"
 	if left := time.Until(k.wait.Due); left > 0 {
 		in = "in " + (left + time.Second - 1).Truncate(time.Second).String()

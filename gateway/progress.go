@@ -53,7 +53,7 @@ func (s *sharedRequest) setState(state string) {
 func (s *sharedRequest) waitEnded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state, s.slept = stateTrying, sinceWaitBegan(s.last)
+	s.state, s.skipsTo, s.skip, s.slept = stateTrying, "", nil, sinceWaitBegan(s.last)
 }
 
 func (s *sharedRequest) setLast(w policy.Wait) {

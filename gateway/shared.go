@@ -23,6 +23,7 @@ import (
 // What ends a shared request besides its faults.
 var (
 	errLeft    = errors.New("the client has left")
+	errSkipped = errors.New("skipped")
 	errGivenUp = errors.New("given up") // not retry.ErrGivenUp, whose last fault package transport would answer with
 )
 
@@ -47,23 +48,25 @@ type sharedRequest struct {
 	maxWait   time.Duration // the longest total wait that its client allows, with what an earlier request waited; 0: no limit
 
 	mu          sync.Mutex
-	calls       []*call         // whose clients are connected; the leader first, if it is
-	at          destination     // where it is
-	caller      *breaker.Caller // at the upstream's breaker
-	state       string          // of a Wait
-	paused      bool            // by command, at every upstream
-	givenUp     bool            // by command
-	last        policy.Wait     // after the latest failed try, with a Stop if it is the last
-	slept       time.Duration   // in the last wait, once that is over
-	hold        *preamble.Hold  // by another gateway, of the try in progress; nil: it does not wait there
-	open        bool            // an answer has begun, without content so far
-	triesBefore int             // failed tries at other upstreams
-	silence     time.Duration   // of a try that its client did not wait for, here or in the request that this one repeats
-	undetach    func()          // ends the time for which it runs detached; nil: it does not
-	done        chan struct{}   // closed when it is finished; nil: no call has joined
-	finished    bool            // there is no other try
-	winner      *call           // takes the response; nil: none, or it is not finished
-	resp        *http.Response  // the outcome; nil: there is none
+	calls       []*call                 // whose clients are connected; the leader first, if it is
+	at          destination             // where it is
+	caller      *breaker.Caller         // at the upstream's breaker
+	state       string                  // of a Wait
+	skipsTo     string                  // Wait.Next
+	skip        context.CancelCauseFunc // ends the wait for that; nil: it is in none
+	paused      bool                    // by command, at every upstream
+	givenUp     bool                    // by command
+	last        policy.Wait             // after the latest failed try, with a Stop if it is the last
+	slept       time.Duration           // in the last wait, once that is over
+	hold        *preamble.Hold          // by another gateway, of the try in progress; nil: it does not wait there
+	open        bool                    // an answer has begun, without content so far
+	triesBefore int                     // failed tries at other upstreams
+	silence     time.Duration           // of a try that its client did not wait for, here or in the request that this one repeats
+	undetach    func()                  // ends the time for which it runs detached; nil: it does not
+	done        chan struct{}           // closed when it is finished; nil: no call has joined
+	finished    bool                    // there is no other try
+	winner      *call                   // takes the response; nil: none, or it is not finished
+	resp        *http.Response          // the outcome; nil: there is none
 	err         error
 }
 
@@ -224,14 +227,6 @@ func bare(err error) error {
 	return err
 }
 
-// resumed takes the wait in which the client left the same request before; zero: there was none, or it has
-// been taken, as a request goes on in it at its first upstream only.
-func (s *sharedRequest) resumed() (w policy.Wait) {
-	w, s.leader.carried = s.leader.carried, policy.Wait{}
-	s.early = s.leader.answered && !w.Verdict.Hinted && w.Due.After(time.Now())
-	return w
-}
-
 // onTry reports a try, and notes one that no other follows.
 func (s *sharedRequest) onTry(t retry.Try) {
 	s.tries++
@@ -265,40 +260,6 @@ func (s *sharedRequest) recovered(r policy.Run, waited time.Duration) {
 	s.setLast(policy.Wait{Run: r, Waited: waited})
 	all := s.overall()
 	s.announce(turn.Recovered{Name: s.name(), Upstream: s.upstreamName(), Retries: all.Retries(), Waited: all.Waited})
-}
-
-// onWait notes and reports a wait, as much of it as the request stays for.
-func (s *sharedRequest) onWait(w policy.Wait) {
-	w, _ = s.failover.Bound(w, time.Now())
-	s.setLast(w)
-	for _, c := range s.callsWaiting() {
-		c.keepalive.failed(w)
-	}
-	s.announce(turn.Retry{Name: s.name(), Upstream: s.upstreamName(), Wait: s.overall()})
-}
-
-// sleep waits until the next try. It ends early when the upstream is back, by
-// command, when the gateway drains, and when patience with the upstream ends.
-func (s *sharedRequest) sleep(ctx context.Context, w policy.Wait) error {
-	switch {
-	case s.draining.Err() != nil:
-		return errClosing
-	case s.isDetached():
-		return errLeft
-	}
-	return s.failover.Sleep(ctx, w, func(ctx context.Context, w policy.Wait) error {
-		if s.early { // had the client stayed, it would have been woken
-			s.early = false
-			return retry.ErrEarlyProbe
-		}
-		s.body.Compress()
-		s.setState(stateWaiting)
-		defer s.waitEnded()
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		defer context.AfterFunc(s.draining, func() { cancel(errClosing) })()
-		return bare(s.caller.Wait(ctx, w.Verdict.Wait))
-	})
 }
 
 // blocked notes that the breaker blocks a try. There is no try in progress, so

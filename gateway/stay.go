@@ -34,6 +34,9 @@ func (s *sharedRequest) patience() policy.Policy {
 	if s.bounded() {
 		p.MaxWait = s.maxWait
 	}
+	if most := s.leader.maxWait; most > 0 && (p.Quota.Max == 0 || p.Quota.Max > most) {
+		p.Quota.Max = most
+	}
 	return p
 }
 

@@ -48,7 +48,7 @@ func TestStay_OtherWaitsAreNotShortened(t *testing.T) {
 		replies string
 		tries   int // in half an hour
 	}{
-		{"the provider asked for it", policy.Patient(), "429;retry-after=3000", 1},
+		{"the provider asked for it: one each quarter of an hour", policy.Patient(), "429;retry-after=3000", 2},
 		{"a number of retries", limited, "529*9", 7},
 		{"no bound", policy.Patient(), "529*99", 9},
 	} {

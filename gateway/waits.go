@@ -22,6 +22,7 @@ const (
 	RetryNow Command = "now"     // try at once
 	Pause    Command = "pause"   // wait until Resume, whatever the policy says
 	Resume   Command = "resume"  // end Pause
+	Skip     Command = "skip"    // go on at the fallback; only while it waits for its next try
 	GiveUp   Command = "give-up" // end it with the last fault
 )
 
@@ -38,6 +39,7 @@ type Wait struct {
 	Call
 	policy.Wait        // the latest. Fault nil: no try has failed yet. Due zero: no try is scheduled
 	State       string // "waiting", "trying", "queued" or "paused"
+	Next        string // the fallback where Skip sends it: an upstream, with the model if that is another; "": none
 	Held        bool   // the headers are out, and a keepalive is sent
 }
 
@@ -107,7 +109,7 @@ func (w waitingCall) view() Wait {
 	s := w.shared
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := Wait{Call: w.info, Wait: s.soFar(), State: s.state, Held: held}
+	out := Wait{Call: w.info, Wait: s.soFar(), State: s.state, Next: s.skipsTo, Held: held}
 	out.Upstream, out.Model = s.at.Name, s.at.model
 	if out.State != stateWaiting {
 		out.Due = time.Time{}
@@ -116,7 +118,7 @@ func (w waitingCall) view() Wait {
 }
 
 // Act executes a command on one request that waits; false: no request of that ID
-// does, or the command is unknown.
+// does, the command is unknown, or there is no fallback to skip to.
 func (g *Gateway) Act(id int64, do Command) bool {
 	g.waits.mu.Lock()
 	w, ok := g.waits.all[id]
@@ -124,7 +126,7 @@ func (g *Gateway) Act(id int64, do Command) bool {
 	return ok && w.shared.act(do)
 }
 
-// act executes a command; false: it is unknown.
+// act executes a command; false: it is unknown, or there is no fallback to skip to.
 func (s *sharedRequest) act(do Command) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,6 +143,11 @@ func (s *sharedRequest) act(do Command) bool {
 	case Resume:
 		s.paused = false
 		s.caller.Resume()
+	case Skip:
+		if s.skipsTo == "" {
+			return false
+		}
+		s.skip(errSkipped)
 	case GiveUp:
 		s.givenUp = true
 		s.caller.GiveUp()

@@ -37,6 +37,7 @@ type Run struct {
 	Few     int           `json:"few,omitzero"`     // the last tries in a row whose fault has Retries of its own
 	Windows int           `json:"windows,omitzero"` // usage windows that were waited for, as Quota says
 	Opens   time.Time     `json:"opens,omitzero"`   // when the last of them opens
+	Free    int           `json:"free,omitzero"`    // of Tries, those that a window has refused before it was to open
 }
 
 // Verdict is the answer to a fault: wait this long, or stop.
@@ -83,7 +84,7 @@ func (p Policy) Next(r Run, f *fault.Error, committed bool, now time.Time, rando
 	case r.Tries > p.Limit(r, f):
 		return r, Verdict{Stop: Exhausted}
 	}
-	v := Verdict{Wait: p.Backoff.At(r.Tries-r.Windows, random)}
+	v := Verdict{Wait: p.Backoff.At(r.Tries-r.Free, random)}
 	if asked := f.RetryAfter(now); asked > v.Wait {
 		v = Verdict{Wait: asked, Hinted: true}
 	}
@@ -96,12 +97,12 @@ func (p Policy) Next(r Run, f *fault.Error, committed bool, now time.Time, rando
 	return r, v
 }
 
-// Limit returns how many retries there are at most in a run whose last fault is f: the policy's and one for each
-// usage window, or fewer if the fault has Retries of its own. r is the run with that fault counted in.
+// Limit returns how many retries there are at most in a run whose last fault is f: the policy's besides the free
+// ones, or fewer if the fault has Retries of its own. r is the run with that fault counted in.
 func (p Policy) Limit(r Run, f *fault.Error) int {
 	limit := p.Retries
 	if limit != Unlimited {
-		limit += r.Windows
+		limit += r.Free
 	}
 	if f.Retries == 0 {
 		return limit
@@ -133,7 +134,7 @@ func (p Policy) LatestWait(r Run, now time.Time) time.Time {
 func (p Policy) waitsLeft(r Run) time.Duration {
 	left := max(0, p.MaxWait-r.Slept)
 	sum := time.Duration(0)
-	tries := r.Tries - r.Windows
+	tries := r.Tries - r.Free
 	for k := tries + 1; k <= p.Retries; k++ {
 		wait := p.Backoff.At(k, 1)
 		if wait > left-sum {

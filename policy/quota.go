@@ -32,18 +32,24 @@ const sameWindow = 15 * time.Minute
 
 // nextWindow decides about a spent usage window; false: Quota does not say. r has the failed try counted in.
 //
-// The first refusal of a window is free. Later ones of the same window count like other faults: the provider has
-// not kept to what it stated, and is asked at the policy's pace.
+// The first refusal of a window is free, and so are those of tries that come before it was to open, such as by a
+// command. Later ones of the same window count like other faults: the provider has not kept to what it stated. It is
+// asked at the policy's pace in any case.
 func (p Policy) nextWindow(r Run, f *fault.Error, now time.Time, random float64) (Run, Verdict, bool) {
 	asked := f.RetryAfter(now)
-	if p.Quota.Wait == "" || p.Retries == 0 || !f.Window || asked == 0 || f.Final {
+	opens, v := now.Add(asked), Verdict{Wait: asked, Hinted: true, Window: true}
+	known := r.Windows > 0 && !opens.After(r.Opens.Add(sameWindow))
+	about := f.Window || known && (f.Kind == fault.RateLimited || f.Kind == fault.Quota)
+	if p.Quota.Wait == "" || p.Retries == 0 || !about || asked == 0 || f.Final {
 		return r, Verdict{}, false
 	}
-	opens, v := now.Add(asked), Verdict{Wait: asked, Hinted: true, Window: true}
-	if r.Windows == 0 || opens.After(r.Opens.Add(sameWindow)) {
-		r.Windows, r.Opens = r.Windows+1, opens
-	} else {
+	if !known || now.Before(r.Opens) {
+		r.Free++
+	}
+	if known {
 		v.Wait = max(asked, p.Backoff.At(r.Tries-r.Windows, random))
+	} else {
+		r.Windows, r.Opens = r.Windows+1, opens
 	}
 	switch stop := p.windowExceeds(r, v, opens, now); {
 	case r.Windows > max(1, p.Quota.Windows) && f.Kind != fault.Quota:

@@ -86,6 +86,27 @@ func TestQuota_Scripts(t *testing.T) {
 			{4 * s, soon(5 * s), 4 * s, ""},
 			{8 * s, soon(9 * s), 0, policy.Exhausted},
 		}},
+		{"a try before the window was to open is free", untilReset(policy.Simple(), five), []failure{
+			{0, window(4 * h), 4 * h, ""},
+			{1 * h, window(4 * h), 3 * h, ""},
+			{2 * h, window(4 * h), 2 * h, ""},
+			{3 * h, overloaded, 1 * s, ""},
+			{3*h + 1*s, window(4 * h), 1*h - 1*s, ""},
+			{4 * h, overloaded, 2 * s, ""},
+			{4*h + 2*s, overloaded, 4 * s, ""},
+			{4*h + 6*s, overloaded, 0, policy.Exhausted},
+		}},
+		{"one that states an earlier reset over and over is asked at the policy's pace", untilReset(policy.Patient(), five), []failure{
+			{0, window(4 * h), 4 * h, ""},
+			{1 * h, soon(h + 1*s), 5 * s, ""},
+			{h + 5*s, soon(h + 6*s), 10 * s, ""},
+			{h + 15*s, soon(h + 16*s), 30 * s, ""},
+		}},
+		{"a limit that asks for the rest of a window is that window", untilReset(policy.Simple(), five), []failure{
+			{0, window(4 * h), 4 * h, ""},
+			{4*h - 10*m, limited(10 * m), 10 * m, ""},
+			{4 * h, limited(2 * h), 0, policy.RetryAfterTooLong},
+		}},
 		{"a further one that opens soon is a throttle", untilReset(policy.Patient(), five), []failure{
 			{0, window(h), h, ""},
 			{h + 20*m, soon(h + 21*m), m, ""},

@@ -38,6 +38,9 @@ func (r *run) begin(ctx context.Context) {
 		r.Start, r.last = r.Resume.Run, r.Resume.Fault
 	}
 	r.Run, r.waited = r.Start, r.Start.Slept
+	if w := r.Resume; w.Verdict.Window { // of which the budget knows nothing
+		r.waited = w.Waited + w.Verdict.Wait
+	}
 	if r.Started.IsZero() && r.Policy.Deadline > 0 {
 		r.Started = r.Clock.Now() // without a Deadline the first failure is early enough: most calls have none
 	}
@@ -208,7 +211,7 @@ func (r *run) next(f *fault.Error, committed bool) policy.Wait {
 func (r *run) latestWait(next policy.Run, f *fault.Error, v policy.Verdict, now time.Time) time.Time {
 	limited := r.Policy
 	if limit := limited.Limit(next, f); limit != policy.Unlimited {
-		limited.Retries = limit - next.Windows
+		limited.Retries = limit - next.Free
 	}
 	if v.Window {
 		now = now.Add(v.Wait)

@@ -91,10 +91,12 @@ type errorForm struct {
 	Waited     millis `json:"waitedMs"`
 	RetryAfter millis `json:"retryAfterMs,omitzero"`
 	Committed  bool   `json:"committed,omitzero"`
+
+	OpensAt time.Time `json:"opensAt,omitzero"`
 }
 
 func (e Error) form() any {
-	return errorForm{e.Name, e.Upstream, e.Message, e.Kind, e.Code, e.RequestID, e.Retries, toMillis(e.Waited), toMillis(e.RetryAfter), e.Committed()}
+	return errorForm{e.Name, e.Upstream, e.Message, e.Kind, e.Code, e.RequestID, e.Retries, toMillis(e.Waited), toMillis(e.RetryAfter), e.Committed(), opensAt(e.Fault)}
 }
 
 func (f errorForm) event() Event {
@@ -103,6 +105,7 @@ func (f errorForm) event() Event {
 		Retries: f.Retries, Waited: f.Waited.duration(), RetryAfter: f.RetryAfter.duration(),
 		Fault: readFault(f.Kind, f.Code, f.Message, f.RequestID),
 	}
+	setOpensAt(e.Fault, f.OpensAt)
 	switch {
 	case f.Committed:
 		e.Stop = policy.Committed
@@ -148,14 +151,22 @@ type retryForm struct {
 	RequestID  string    `json:"requestId,omitzero"`
 	MaxRetries int       `json:"maxRetries,omitzero"`
 	Deadline   time.Time `json:"deadline,omitzero"`
+	OpensAt    time.Time `json:"opensAt,omitzero"`
 	Reason     string    `json:"reason"`
 }
+
+// The reasons of a wait.
+const (
+	bySchedule = "schedule"
+	byHint     = "hint"   // the provider has asked for it
+	byWindow   = "window" // likewise, until a usage window opens
+)
 
 func (e Retry) form() any {
 	f := retryForm{
 		Name: e.Name, Upstream: e.Upstream, Attempt: max(0, e.Run.Tries-1), Delay: toMillis(e.Verdict.Wait),
 		Message: e.Fault.Verbatim(), Code: e.Fault.ShortCode(), Kind: e.Fault.Kind.String(), RequestID: e.Fault.RequestID,
-		MaxRetries: e.Limit, Reason: "schedule",
+		MaxRetries: e.Limit, Reason: bySchedule, OpensAt: opensAt(e.Fault),
 	}
 	if summary := e.Fault.Redacted(); summary != f.Message {
 		f.Summary = summary
@@ -166,30 +177,47 @@ func (e Retry) form() any {
 	if !e.Deadline.IsZero() {
 		f.Deadline = e.Deadline.UTC().Truncate(time.Millisecond)
 	}
-	if e.Verdict.Hinted {
-		f.Reason = "hint"
+	switch {
+	case e.Verdict.Window:
+		f.Reason = byWindow
+	case e.Verdict.Hinted:
+		f.Reason = byHint
 	}
 	return f
 }
+
+// opensAt returns when the usage window opens that a fault is about; zero: about none.
+func opensAt(f *fault.Error) (at time.Time) {
+	if f == nil || !f.Window {
+		return at
+	}
+	return f.ResetAt.UTC().Truncate(time.Millisecond)
+}
+
+// setOpensAt reverses opensAt.
+func setOpensAt(f *fault.Error, at time.Time) { f.Window, f.ResetAt = !at.IsZero(), at }
 
 func (f retryForm) event() Event {
 	limit := f.MaxRetries
 	if limit == 0 {
 		limit = policy.Unlimited
 	}
+	window := f.Reason == byWindow
 	return Retry{f.Name, f.Upstream, policy.Wait{
-		Run: policy.Run{Tries: f.Attempt + 1}, Fault: f.fault(),
-		Verdict: policy.Verdict{Wait: f.Delay.duration(), Hinted: f.Reason == "hint"}, Limit: limit, Deadline: f.Deadline,
+		Run: policy.Run{Tries: f.Attempt + 1}, Fault: f.fault(), Limit: limit, Deadline: f.Deadline,
+		Verdict: policy.Verdict{Wait: f.Delay.duration(), Hinted: window || f.Reason == byHint, Window: window},
 	}}
 }
 
 // fault returns as much of the fault as JSON has of it.
-func (f retryForm) fault() *fault.Error {
+func (f retryForm) fault() (e *fault.Error) {
 	if f.Summary == "" {
-		return readFault(f.Kind, f.Code, f.Message, f.RequestID)
+		e = readFault(f.Kind, f.Code, f.Message, f.RequestID)
+	} else {
+		e = readFault(f.Kind, f.Code, f.Summary, f.RequestID)
+		e.Body = withoutStatus(f.Message, f.Code)
 	}
-	e := readFault(f.Kind, f.Code, f.Summary, f.RequestID)
-	e.Body = withoutStatus(f.Message, f.Code)
+	setOpensAt(e, f.OpensAt)
 	return e
 }
 

@@ -62,6 +62,17 @@ func examples() map[string]turn.Event {
 				Kind: fault.RateLimited, Status: 429, Message: "Slow down", Body: `{"message":"Slow down"}`,
 			}},
 		},
+		`{"provider":"anthropic","model":"claude","attempt":0,"delayMs":5000,"message":"HTTP 429: Spent","code":"429","kind":"quota","opensAt":"2026-11-02T12:00:00Z","reason":"window"}`: turn.Retry{
+			Name: who,
+			Wait: policy.Wait{
+				Run: policy.Run{Tries: 1}, Limit: policy.Unlimited, Verdict: policy.Verdict{Wait: 5 * time.Second, Hinted: true, Window: true},
+				Fault: &fault.Error{Kind: fault.Quota, Status: 429, Message: "Spent", Window: true, ResetAt: noon},
+			},
+		},
+		`{"message":"HTTP 429: Spent","kind":"quota","code":"429","retries":0,"waitedMs":0,"retryAfterMs":900000,"opensAt":"2026-11-02T12:00:00Z"}`: turn.Error{
+			Message: "HTTP 429: Spent", Kind: "quota", Code: "429", RetryAfter: 15 * time.Minute, Stop: policy.RetryAfterTooLong,
+			Fault: &fault.Error{Kind: fault.Quota, Status: 429, Message: "Spent", Window: true, ResetAt: noon},
+		},
 		`{"provider":"anthropic","model":"claude","upstream":"work","attempt":2,"remainingMs":1500}`: turn.Waiting{Name: who, Upstream: "work", Retry: 3, Remaining: 1500 * time.Millisecond},
 		`{"provider":"anthropic","model":"claude","upstream":"work","retries":3,"waitedMs":22000}`:   turn.Recovered{Name: who, Upstream: "work", Retries: 3, Waited: 22 * time.Second},
 	}

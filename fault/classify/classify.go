@@ -178,11 +178,11 @@ func (c Classifier) decide(e Evidence) (r Ruling, own bool) {
 const quotaThreshold = 15 * time.Minute
 
 // applyQuotaThreshold changes the kind of a fault according to its stated wait. One that opens sooner remains a
-// usage window only where a name or a header says so: texts call a limit daily that lets the next request pass in
-// seconds.
+// usage window only where a name or a header says so, or it takes minutes: texts call a limit daily that lets the
+// next request pass in seconds.
 func applyQuotaThreshold(f *fault.Error, r Ruling, now time.Time) {
 	wait := f.RetryAfter(now)
-	if f.Kind == fault.Quota && r.Window && (wait > quotaThreshold || r.Sure == 0) {
+	if f.Kind == fault.Quota && r.Window && (r.Sure == 0 || wait > time.Minute) {
 		setWindow(f, now)
 		wait = f.RetryAfter(now)
 	}

@@ -249,10 +249,16 @@ func (m *Models) places(s conversation.Settings) (all []place, hops []gateway.Fa
 // supervisor returns the supervisor's policy of the configuration in force.
 func (m *Models) supervisor() policy.Policy { return m.config().Supervisor() }
 
-// policy returns the policy of a name for a place; "": the place's own, or that of the configuration.
+// policy returns the policy of a name for a place; "": the place's own, or that of the configuration. Its quota is
+// the place's in any case.
 func (m *Models) policy(name string, at place) (policy.Policy, error) {
-	if own, _, _ := at.ForModel(at.model); name == "" && own != nil {
+	own, _, _ := at.ForModel(at.model)
+	if name == "" && own != nil {
 		return *own, nil
 	}
-	return m.conf.Named(name)
+	p, err := m.conf.Named(name)
+	if own != nil {
+		p.Quota = own.Quota
+	}
+	return p, err
 }

@@ -134,8 +134,12 @@ func (r *Route) Sleep(ctx context.Context, w policy.Wait, sleep func(context.Con
 			return err // it was woken early: the try is made here
 		}
 	}
-	run := w.EndedEarly(w.Verdict.Wait - time.Since(begun))
-	return &Left{End{Run: run, Fault: w.Fault}}
+	return Leave(w, time.Since(begun))
+}
+
+// Leave returns the error of a Sleep in which the call leaves after so much of a wait.
+func Leave(w policy.Wait, waited time.Duration) *Left {
+	return &Left{End{Run: w.EndedEarly(w.Verdict.Wait - waited), Fault: w.Fault}}
 }
 
 // Go moves the call on after the end of a run; false: the call ends there too.

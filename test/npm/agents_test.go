@@ -209,23 +209,68 @@ func answeredAfterRestart(t *testing.T, signal os.Signal) {
 	forAgents(t, func(t *testing.T, a agent) {
 		s := newScene(t, outage(10*time.Second, nil), "{preset: patient, backoff: [1s]}")
 		asking := s.ask(a, 5*time.Minute)
-		select {
-		case <-s.first:
-		case got := <-asking:
-			t.Fatalf("the agent has asked for nothing: %v: %s", got.err, got.words())
-		}
+		s.awaitFirst(asking)
 		for range 4 { // then the headers are out
 			s.gateway.wait(t, "provider retry")
 		}
-		s.tap.close()
-		if err := s.gateway.end(signal); err != nil && signal != syscall.SIGKILL {
-			t.Errorf("the gateway ended with %v", err)
-		}
-		<-time.After(time.Second) // as long as a restart takes
-		s.serve(s.tap.gateway)
-		s.tap.listen()
+		s.restart(signal)
 		if got := <-asking; !got.answered {
 			t.Errorf("%v: %s, want the answer", got.err, got.words())
+		}
+	})
+}
+
+// awaitFirst waits for the first request at the provider.
+func (s *scene) awaitFirst(asking <-chan outcome) {
+	s.t.Helper()
+	select {
+	case <-s.first:
+	case got := <-asking:
+		s.t.Fatalf("the agent has asked for nothing: %v: %s", got.err, got.words())
+	}
+}
+
+// restart ends the gateway and starts it again.
+func (s *scene) restart(signal os.Signal) {
+	s.t.Helper()
+	s.tap.close()
+	if err := s.gateway.end(signal); err != nil && signal != syscall.SIGKILL {
+		s.t.Errorf("the gateway ended with %v", err)
+	}
+	<-time.After(time.Second) // as long as a restart takes
+	s.serve(s.tap.gateway)
+	s.tap.listen()
+}
+
+// window is the length of the usage window that the agents wait for.
+const window = 90 * time.Second
+
+// spent is a provider whose usage window is spent.
+var spent = simulator.Script{Replies: []simulator.Reply{simulator.SpentWindow{For: window}}}
+
+// A policy with few retries waits for a window as well.
+func TestAgents_AnsweredAfterAUsageWindow(t *testing.T) {
+	forAgents(t, func(t *testing.T, a agent) {
+		s := newScene(t, spent, "{preset: simple}")
+		got := <-s.ask(a, window+2*time.Minute)
+		if n := int64(1 + a.beside); !got.answered || s.tap.since(time.Time{}) > int(n) || s.tries.Load() > 2*n {
+			t.Errorf("answered: %v, %d requests of the agent and %d at the provider, want %d and at most %d: %v, %s", got.answered,
+				s.tap.since(time.Time{}), s.tries.Load(), n, 2*n, got.err, got.words())
+		}
+	})
+}
+
+func TestAgents_AnsweredAfterAUsageWindowInWhichTheGatewayIsKilled(t *testing.T) {
+	forAgents(t, func(t *testing.T, a agent) {
+		s := newScene(t, spent, "{preset: simple}")
+		asking := s.ask(a, window+2*time.Minute)
+		s.awaitFirst(asking)
+		s.gateway.wait(t, "usage window is spent")
+		<-time.After(30 * time.Second)
+		s.restart(syscall.SIGKILL)
+		got := <-asking
+		if n := int64(1 + a.beside); !got.answered || s.tries.Load() > 3*n {
+			t.Errorf("answered: %v, %d requests at the provider, want at most %d: %v, %s", got.answered, s.tries.Load(), 3*n, got.err, got.words())
 		}
 	})
 }

@@ -55,7 +55,7 @@ func New(s Script) *Provider {
 func (p *Provider) Start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.start, p.window, p.used = time.Now(), 0, 0
+	p.start, p.window, p.used, p.opens = time.Now(), 0, 0, time.Time{}
 }
 
 // Serve serves a listener until Close, then returns nil. It closes the listener.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/policy"
 )
 
 // Agents ask the same upstreams as the gateway: those of the file, and those that are named like an API. They
@@ -116,8 +117,10 @@ func (c *Config) Upstream(name string, env func(string) string) (gateway.Upstrea
 	return made, nil
 }
 
-// UseDefault sets the policy of a file that names none.
+// UseDefault sets the policy of a file that names none. Without a quota in the file, a spent usage window is waited
+// for as that policy says.
 func (c *Config) UseDefault(preset, origin string) {
+	c.defaultQuota = policy.Quota{}
 	if _, ok := c.at["policy"]; !ok && c.origin["policy"] == "" {
 		c.policy = choice{name: preset}
 		c.mark("policy", origin)

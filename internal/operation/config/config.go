@@ -40,6 +40,7 @@ type Config struct {
 	tls        keyPair
 	tokens     string // the path of a file
 	policy     choice
+	quota      quota
 	supervisor choice
 	policies   []named[rule]
 	upstreams  []named[upstream] // none: one for each API
@@ -50,6 +51,8 @@ type Config struct {
 	receive    receive
 	detached   detached
 	notices    notices
+
+	defaultQuota policy.Quota // where the file has none
 
 	source source
 	at     map[string]pos    // the position of each value in the file
@@ -103,6 +106,7 @@ func (c *Config) complete() {
 	if c.policy == (choice{}) {
 		c.policy.name = "patient"
 	}
+	c.defaultQuota = DefaultQuota()
 	if c.supervisor == (choice{}) {
 		c.supervisor.name = "worker"
 	}

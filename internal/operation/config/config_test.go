@@ -111,7 +111,7 @@ func TestUnits_ParseAndShow(t *testing.T) {
 // mistakes are files with one mistake each, and its error.
 var mistakes = []struct{ text, want string }{
 	{"polcy: patient", `1:1: unknown field "polcy"; did you mean policy?`},
-	{"color: red", `1:1: unknown field "color"; want listen, tls, token, tokens, hosts, origins, policy, supervisor, policies, upstreams, mcp, agents, faults, spool, receive, detached, notices, nats-replicas or log`},
+	{"color: red", `1:1: unknown field "color"; want listen, tls, token, tokens, hosts, origins, policy, quota, supervisor, policies, upstreams, mcp, agents, faults, spool, receive, detached, notices, nats-replicas or log`},
 	{"listen: a:1\nlisten: b:2", `2:1: duplicate field "listen", first on line 1`},
 	{"listen: 8484", `1:9: "8484"; want HOST:PORT, such as 127.0.0.1:8484`},
 	{"listen: [a]", `1:9: a list; want HOST:PORT, such as 127.0.0.1:8484`},

@@ -37,6 +37,9 @@ func ExampleConfig_Show() {
 	// Output:
 	// listen: 127.0.0.1:9000           # --listen
 	// policy: quick                    # config.yaml:1
+	// quota:
+	//   wait: until-reset              # default
+	//   max: 5h                        # default
 	// supervisor: worker               # default
 	// policies:
 	//   quick:

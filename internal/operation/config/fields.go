@@ -25,6 +25,9 @@ func file(start func(*reader, *node) Config) codec[Config] {
 		newField("policy", choices(), func(c *Config) *choice { return &c.policy }, fieldDoc{
 			"The retry policy of upstreams without a policy of their own. run and chat are interactive without it.", "patient", "",
 		}),
+		newField("quota", quotas("quota", true), func(c *Config) *quota { return &c.quota }, fieldDoc{
+			"What follows when a usage window is spent, such as the five hours of a subscription, and the provider says when it opens again. Accounts without credit and spend caps, which do not open by themselves, end a call at once. run and chat wait only with a quota in the file.", "", "the defaults",
+		}),
 		newField("supervisor", choices(), func(c *Config) *choice { return &c.supervisor }, fieldDoc{
 			"The policy by which a conversation's turn is taken up again after its worker failed, such as when its process died. What a turn waits for its provider does not count.", "worker", "",
 		}),

@@ -114,7 +114,7 @@ func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	made := gateway.Upstream{
 		Name: name, API: u.api, NoKey: u.key.none, Body: u.body, Socket: gateway.SocketMode(u.socket),
 		Network: gateway.Network{CA: m.file("upstreams."+name+".ca", u.ca), Proxy: u.proxy, HTTP2: u.http2 == priorKnowledge},
-		Policy:  m.policy(u.policy), Limits: u.limits.over(gateway.DefaultLimits()), Fallback: gatewayFallbacks(u.fallback),
+		Policy:  m.config.policyOf(u.policy, u.quota), Limits: u.limits.over(gateway.DefaultLimits()), Fallback: gatewayFallbacks(u.fallback),
 	}
 	if u.url != "" {
 		made.Base, _ = parseBase(u.url) // it was checked when it was read
@@ -125,7 +125,7 @@ func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	m.aws(&made, u)
 	for _, t := range u.routes {
 		made.Routes = append(made.Routes, gateway.Route{
-			Models: t.models, Policy: m.policy(t.policy), Limits: t.limits.over(*made.Limits), Fallback: gatewayFallbacks(t.fallback),
+			Models: t.models, Policy: m.routePolicy(u, t), Limits: t.limits.over(*made.Limits), Fallback: gatewayFallbacks(t.fallback),
 		})
 	}
 	return made
@@ -164,17 +164,36 @@ func gatewayFallbacks(chain []fallback) (made []gateway.Fallback) {
 	return made
 }
 
-// policy returns the chosen policy; nil: none.
-func (m *mapper) policy(c choice) *policy.Policy {
-	if c == (choice{}) {
+// routePolicy returns the policy of an upstream's route; nil: the upstream's.
+func (m *mapper) routePolicy(u upstream, t route) *policy.Policy {
+	if t.policy == (choice{}) && t.quota == (quota{}) {
 		return nil
 	}
-	p := m.config.resolve(c)
+	if t.policy == (choice{}) {
+		t.policy = u.policy
+	}
+	return m.config.policyOf(t.policy, t.quota.over(u.quota))
+}
+
+// policyOf returns the chosen policy with its quota; nil: the default one.
+func (c *Config) policyOf(chosen choice, q quota) *policy.Policy {
+	switch {
+	case chosen == (choice{}) && q == (quota{}):
+		return nil
+	case chosen == (choice{}):
+		chosen = c.policy
+	}
+	p := c.resolve(chosen)
+	p.Quota = c.quotaOf(q)
 	return &p
 }
 
 // Retry returns the default policy.
-func (c *Config) Retry() policy.Policy { return c.resolve(c.policy) }
+func (c *Config) Retry() policy.Policy {
+	p := c.resolve(c.policy)
+	p.Quota = c.quotaOf(quota{})
+	return p
+}
 
 // Supervisor returns the policy by which turns are taken up again after their workers failed.
 func (c *Config) Supervisor() policy.Policy { return c.resolve(c.supervisor) }
@@ -187,7 +206,9 @@ func (c *Config) Named(name string) (policy.Policy, error) {
 	case !slices.Contains(c.policyNames(), name):
 		return policy.Policy{}, fmt.Errorf("unknown policy %q; want %s", name, orList(c.policyNames()))
 	}
-	return c.resolve(choice{name: name}), nil
+	p := c.resolve(choice{name: name})
+	p.Quota = c.quotaOf(quota{})
+	return p, nil
 }
 
 // resolve returns the chosen policy.

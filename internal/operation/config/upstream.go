@@ -17,6 +17,7 @@ type upstream struct {
 	region   string
 	aws      awsCredentials
 	policy   choice
+	quota    quota
 	limits   limits
 	body     int64
 	fallback []fallback
@@ -43,6 +44,7 @@ type fallback struct {
 type route struct {
 	models   []string
 	policy   choice
+	quota    quota
 	limits   limits
 	fallback []fallback
 }
@@ -57,6 +59,7 @@ func upstreams() codec[upstream] {
 		newField("region", region(), func(u *upstream) *string { return &u.region }, fieldDoc{"The AWS region of an upstream of Bedrock. It decides the default url and is in the signatures.", "", "that of url, or AWS_REGION in the environment, or us-east-1"}),
 		newField("aws", credentials(), func(u *upstream) *awsCredentials { return &u.aws }, fieldDoc{"The AWS credentials with which the gateway signs each request to Bedrock, in place of the client's. A Bedrock API key is a key.", "", "the client's own API key; a client's signature is refused"}),
 		newField("policy", choices(), func(u *upstream) *choice { return &u.policy }, fieldDoc{"The retry policy.", "", "the policy of the file"}),
+		newField("quota", quotas("own-quota", false), func(u *upstream) *quota { return &u.quota }, fieldDoc{"What follows when a usage window is spent.", "", "that of the file"}),
 		newField("limits", timeLimits("limits", true), func(u *upstream) *limits { return &u.limits }, fieldDoc{"The time limits of one try.", "", "the defaults"}),
 		newField("body", size(), func(u *upstream) *int64 { return &u.body }, fieldDoc{"The largest request body. A larger one is rejected with status 413.", "32MiB", ""}),
 		newField("fallback", chain(), func(u *upstream) *[]fallback { return &u.fallback }, fieldDoc{"The upstreams or models that take over a failing call, in order. For agents, --fallback replaces them.", "", "none"}),
@@ -144,6 +147,7 @@ func routes() codec[route] {
 		schema{name: "route", about: "Overrides for some models.", expected: "the fields of a route"}, nil,
 		newField("models", seq("a list of models", pattern()), func(t *route) *[]string { return &t.models }, fieldDoc{"The models that it applies to. * matches any characters except /, ? matches one, [abc] one of these.", "", "every model"}),
 		newField("policy", choices(), func(t *route) *choice { return &t.policy }, fieldDoc{"The retry policy.", "", "the upstream's"}),
+		newField("quota", quotas("own-quota", false), func(t *route) *quota { return &t.quota }, fieldDoc{"What follows when a usage window is spent.", "", "the upstream's"}),
 		newField("limits", timeLimits("route-limits", false), func(t *route) *limits { return &t.limits }, fieldDoc{"The time limits of one try.", "", "the upstream's"}),
 		newField("fallback", chain(), func(t *route) *[]fallback { return &t.fallback }, fieldDoc{"The upstreams that take over.", "", "the upstream's"}),
 	)

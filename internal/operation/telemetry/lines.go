@@ -103,6 +103,10 @@ func retrying(log *slog.Logger, c gateway.Call, r turn.Retry) {
 	if r.Fault.Status == 0 && r.Run.Tries == 1 {
 		log = log.With("do", unanswered(c, r.Fault))
 	}
+	if opens := r.Fault.OpensAgain(time.Now()); opens != "" {
+		log.Warn("usage window is spent", "window", opens)
+		return
+	}
 	log.Warn("provider retry")
 }
 
@@ -145,6 +149,8 @@ func left(log *slog.Logger, c gateway.Call, failed turn.Error) {
 // advice returns what the operator or the client can do about a failing call.
 func advice(e gateway.Event, failed turn.Error) string {
 	switch wait := failed.Fault.RetryAfter(e.At); {
+	case failed.Fault.Window:
+		return "the usage window " + failed.Fault.OpensAgain(e.At) + "; a longer quota.max or more quota.windows wait for it"
 	case failed.Fault.Status == 0:
 		return unanswered(e.Call, failed.Fault)
 	case failed.Stop == policy.RetryAfterTooLong:

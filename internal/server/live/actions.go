@@ -15,7 +15,7 @@ import (
 )
 
 // commands are the actions on waits and upstreams.
-var commands = []gateway.Command{gateway.RetryNow, gateway.Pause, gateway.Resume, gateway.GiveUp}
+var commands = []gateway.Command{gateway.RetryNow, gateway.Pause, gateway.Resume, gateway.Skip, gateway.GiveUp}
 
 // action is the body of an action, and its answer.
 type action struct {
@@ -27,7 +27,7 @@ func readAction(w http.ResponseWriter, r *http.Request) (a action, ok bool) {
 	a, err := rest.Read[action](w, r, rest.ActionBound)
 	p, refused := errors.AsType[*api.Problem](err)
 	if !refused && !slices.Contains(commands, a.Do) || refused && p.Status == http.StatusBadRequest {
-		p, refused = rest.Problem(http.StatusBadRequest, `want {"do":"now"}, or pause, resume, give-up`), true
+		p, refused = rest.Problem(http.StatusBadRequest, `want {"do":"now"}, or pause, resume, skip, give-up`), true
 	}
 	if refused {
 		rest.WriteProblem(w, p)
@@ -59,10 +59,12 @@ func (l *Live) serveWait(w http.ResponseWriter, r *http.Request) {
 	a, ok := readAction(w, r)
 	switch {
 	case !ok:
-	case !l.Gateway.Act(id, a.Do):
-		gone()
-	default:
+	case l.Gateway.Act(id, a.Do):
 		rest.Answer(w, http.StatusOK, a)
+	case a.Do == gateway.Skip && slices.ContainsFunc(l.loadCalls(), func(v callWait) bool { return v.ID == id }):
+		rest.Refuse(w, http.StatusConflict, "request %d has no fallback to skip to at the moment", id)
+	default:
+		gone()
 	}
 }
 

@@ -20,6 +20,7 @@ type waitView struct {
 	Began       time.Time `json:"began"`
 	Due         time.Time `json:"due,omitzero"`      // of the next try; left out: unknown, or in progress
 	Deadline    time.Time `json:"deadline,omitzero"` // left out: none
+	OpensAt     time.Time `json:"opensAt,omitzero"`  // a usage window is spent, which opens then; left out: none is
 	RemainingMs int64     `json:"remainingMs"`       // until due; 0: now, or unknown
 	WaitedMs    int64     `json:"waitedMs"`
 }
@@ -35,6 +36,9 @@ func viewWait(w *policy.Wait, retries int, began, now time.Time) waitView {
 	}
 	if f := w.Fault; f != nil {
 		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Label(), f.Redacted()
+		if f.Window {
+			v.OpensAt = api.Time(f.ResetAt)
+		}
 	}
 	return v
 }
@@ -55,7 +59,8 @@ type callWait struct {
 	Upstream string `json:"upstream"`
 	Model    string `json:"model,omitzero"`
 	Stream   bool   `json:"stream"`
-	Held     bool   `json:"held"` // keepalives go to the client
+	Held     bool   `json:"held"`          // keepalives go to the client
+	Next     string `json:"next,omitzero"` // the fallback where skip sends it; left out: none
 	waitView
 }
 
@@ -77,7 +82,7 @@ func (l *Live) loadCalls() []callWait {
 		w := &from[i]
 		all[i] = callWait{
 			ID: w.ID, State: w.State, Session: w.Session, Client: w.Client, API: w.API, Upstream: w.Upstream,
-			Model: w.Model, Stream: w.Stream, Held: w.Held, waitView: viewWait(&w.Wait, w.Retries(), w.Began, now),
+			Model: w.Model, Stream: w.Stream, Held: w.Held, Next: w.Next, waitView: viewWait(&w.Wait, w.Retries(), w.Began, now),
 		}
 	}
 	return all
@@ -130,7 +135,11 @@ func viewTurn(w *conversation.Wait, now time.Time) turnWait {
 	if w.Trying {
 		v.State, v.Due, v.RemainingMs = "trying", time.Time{}, 0
 	}
-	v.WaitedMs = max(0, w.Run.Slept.Milliseconds()-v.RemainingMs)
+	slept := w.Run.Slept
+	if w.Verdict.Window { // of which the budget knows nothing
+		slept = w.Waited + w.Verdict.Wait
+	}
+	v.WaitedMs = max(0, slept.Milliseconds()-v.RemainingMs)
 	return v
 }
 

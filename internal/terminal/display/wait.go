@@ -38,6 +38,9 @@ func WaitLine(w policy.Wait, now time.Time, width int, keys ...string) string {
 	left := w.Due.Sub(now)
 	fits := func(line string) bool { return utf8.RuneCountInString(line) < width }
 	state := fmt.Sprintf("▲ %s — %s (%s)", Capitalize(w.Fault.Label()), Countdown(left, now), attempt(w, now))
+	if opens := w.Fault.OpensAgain(now); opens != "" && left > 0 {
+		state = fmt.Sprintf("▲ %s — %s", Capitalize(w.Fault.Label()), opens)
+	}
 	keys = append(append([]string{state}, keys...), "Press Ctrl+C to cancel")
 	for _, line := range []string{strings.Join(keys, " • "), state + " • Press Ctrl+C to cancel", state + " • ^C"} {
 		if fits(line) {

@@ -1,0 +1,69 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/route"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// resumed takes the wait in which the client left the same request before; zero: there was none, or it has
+// been taken, as a request goes on in it at its first upstream only.
+func (s *sharedRequest) resumed() (w policy.Wait) {
+	w, s.leader.carried = s.leader.carried, policy.Wait{}
+	s.early = s.leader.answered && !w.Verdict.Hinted && w.Due.After(time.Now())
+	return w
+}
+
+// onWait notes and reports a wait, as much of it as the request stays for.
+func (s *sharedRequest) onWait(w policy.Wait) {
+	w, _ = s.failover.Bound(w, time.Now())
+	s.setLast(w)
+	for _, c := range s.callsWaiting() {
+		c.keepalive.failed(w)
+	}
+	s.announce(turn.Retry{Name: s.name(), Upstream: s.upstreamName(), Wait: s.overall()})
+}
+
+// sleep waits until the next try. It ends early when the upstream is back, by
+// command, when the gateway drains, and when patience with the upstream ends.
+func (s *sharedRequest) sleep(ctx context.Context, w policy.Wait) error {
+	switch {
+	case s.draining.Err() != nil:
+		return errClosing
+	case s.isDetached():
+		return errLeft
+	}
+	begun := time.Now()
+	err := s.failover.Sleep(ctx, w, func(ctx context.Context, w policy.Wait) error {
+		if s.early { // had the client stayed, it would have been woken
+			s.early = false
+			return retry.ErrEarlyProbe
+		}
+		s.body.Compress()
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		s.waitBegins(cancel)
+		defer s.waitEnded()
+		defer context.AfterFunc(s.draining, func() { cancel(errClosing) })()
+		return bare(s.caller.Wait(ctx, w.Verdict.Wait))
+	})
+	if errors.Is(err, errSkipped) {
+		return route.Leave(w, time.Since(begun))
+	}
+	return err
+}
+
+// waitBegins notes the begin of a wait, which skip ends for one at the fallback, if there is one.
+func (s *sharedRequest) waitBegins(skip context.CancelCauseFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state, s.skip = stateWaiting, skip
+	if !s.failover.Last() {
+		s.skipsTo = s.failover.others[s.failover.At].label(s.failover.origin.model)
+	}
+}
