@@ -78,9 +78,12 @@ type Agent struct {
 	// Rules say which tools run, and which the user is asked about. The zero Rules ask about those that write.
 	Rules tool.Rules
 
-	// Approve is called for a call that the user is asked about, for one after the other. An error forbids it,
-	// and the model reads its text. nil: no such tool is run.
-	Approve func(ctx context.Context, call llm.ToolCall) error
+	// Approve asks the user about a call, about one after the other, until Until of the request. It is called
+	// again if the turn resumes without an answer. An error forbids the call, and the model reads its text. With
+	// retry.ErrParked Run ends, and the turn stays open until a turn.ApprovalAnswered is among its events. nil: no
+	// tool is run that the user is to be asked about.
+	Approve      func(context.Context, turn.ApprovalRequested) (turn.Decision, error)
+	ApprovalTime time.Duration // from the request to its Until; 0: it has no end
 
 	// Steering returns the user's messages that have arrived to steer the turn. It is called before each try,
 	// so that the one after a wait answers what was said in it. nil: none.

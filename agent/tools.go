@@ -28,6 +28,9 @@ func (r *run) useTools(calls []turn.Call) error {
 	var reads []job
 	for _, c := range calls {
 		t, err := r.findTool(c)
+		if end, ok := errors.AsType[*ending](err); ok {
+			return end.err
+		}
 		if r.ctx.Err() != nil {
 			return r.stopped()
 		}
@@ -74,15 +77,12 @@ func (r *run) findTool(c turn.Call) (tool.Tool, error) {
 		return t, errors.New("not allowed: the configuration denies this tool")
 	case c.Begun && !t.Repeatable():
 		return t, errors.New("this was interrupted; whether it has taken effect is not known, so look before you try again")
-	case permission == tool.Allow:
+	case permission == tool.Allow, r.state.AlwaysAllowed(t.Name):
 		return t, nil
 	case r.Approve == nil:
 		return t, errors.New("not allowed: this tool needs a user's approval, and there is none to ask")
 	}
-	if err := r.Approve(r.ctx, c.ToolCall); err != nil {
-		return t, fmt.Errorf("not allowed: %w", err)
-	}
-	return t, nil
+	return t, r.approve(c)
 }
 
 // runTools runs tools in parallel and keeps each result as it arrives. When the

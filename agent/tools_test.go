@@ -71,16 +71,18 @@ func TestAgent_ToolThatWritesNeedsApproval(t *testing.T) {
 	call := llmtest.Call("1", "write", `{"to":"disk"}`)
 	tests := []struct {
 		name    string
-		approve func(context.Context, llm.ToolCall) error
+		approve func(context.Context, turn.ApprovalRequested) (turn.Decision, error)
 		want    string
 	}{
 		{"no Approve", nil, "result 1 failed: not allowed: this tool needs a user's approval, and there is none to ask"},
-		{"refused", func(context.Context, llm.ToolCall) error { return errors.New("not that disk") }, "result 1 failed: not allowed: not that disk"},
-		{"approved", func(_ context.Context, c llm.ToolCall) error {
+		{"refused", func(context.Context, turn.ApprovalRequested) (turn.Decision, error) {
+			return "", errors.New("not that disk")
+		}, "result 1 failed: not allowed: not that disk"},
+		{"approved", func(_ context.Context, c turn.ApprovalRequested) (turn.Decision, error) {
 			if string(c.Arguments) != `{"to":"disk"}` {
 				t.Errorf("asked for %s", c.Arguments)
 			}
-			return nil
+			return turn.AllowOnce, nil
 		}, "result 1: written"},
 	}
 	for _, tt := range tests {
@@ -112,7 +114,7 @@ func TestTools_WithResultsAreNotRunAgain(t *testing.T) {
 
 	model := llmtest.New(large, llmtest.Says("ok"))
 	w := agent.Agent{
-		Model: model, Approve: func(context.Context, llm.ToolCall) error { return nil },
+		Model: model, Approve: allowOnce,
 		Tools: []tool.Tool{count("look", tool.Tool{}), count("write", tool.Tool{Writes: true}), count("set", tool.Tool{Writes: true, Idempotent: true})},
 	}
 	play(t.Context(), w, turn.Replay(died...))
@@ -151,9 +153,9 @@ func TestTools_AbortEndsTheApproval(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		w := agent.Agent{Model: llmtest.New(large, llmtest.Calls(llmtest.Call("1", "write", "{}"))), Tools: []tool.Tool{writes(gives("write", 0, ""))}}
-		w.Approve = func(ctx context.Context, _ llm.ToolCall) error {
+		w.Approve = func(ctx context.Context, _ turn.ApprovalRequested) (turn.Decision, error) {
 			<-ctx.Done()
-			return context.Cause(ctx)
+			return "", context.Cause(ctx)
 		}
 		p := play(ctx, w, turn.State{}, turn.Begin("", "go")...)
 		if last := p.lines[len(p.lines)-1]; !strings.HasPrefix(last, "sealed aborted") || strings.Contains(strings.Join(p.lines, "\n"), "result") {
@@ -182,7 +184,7 @@ func TestTools_ThatWriteRunAloneInOrder(t *testing.T) {
 		model := llmtest.New(large, llmtest.Calls(llmtest.Call("1", "read", "{}"), llmtest.Call("2", "slow", "{}"),
 			llmtest.Call("3", "write", "{}"), llmtest.Call("4", "set", "{}"), llmtest.Call("5", "read", "{}")), llmtest.Says("ok"))
 		w := agent.Agent{
-			Model: model, Approve: func(context.Context, llm.ToolCall) error { return nil },
+			Model: model, Approve: allowOnce,
 			Tools: []tool.Tool{step("read", time.Second), step("slow", 3*time.Second), writes(step("write", 2*time.Second)), writes(step("set", time.Second))},
 		}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "go")...)

@@ -171,6 +171,8 @@ func (r *Runner) RetryNow(ctx context.Context, conversation string) error {
 		return err
 	case l.idle():
 		return ErrIdle
+	case l.approval() != nil:
+		return nil // it does not wait for its provider
 	}
 	if l.now.held {
 		id := l.now.id

@@ -155,8 +155,11 @@ func (r *Runner) runWorker(ctx context.Context, w *worker) error {
 
 // due returns when the turn is to be resumed; in the past: at once.
 func (l *log) due() time.Time {
-	if l.now.waits != nil {
+	switch q := l.state.Approval(); {
+	case l.now.waits != nil:
 		return l.now.waits.Due
+	case q != nil:
+		return deadline(*q)
 	}
 	return l.now.due
 }

@@ -55,6 +55,8 @@ type current struct {
 	since   time.Time  // when the wait began
 	failed  policy.Run // of the supervisor's policy: workers that have failed in a row
 	due     time.Time  // when it is taken up again after the last of them; zero: at once
+	asked   time.Time  // when the user was asked to approve a call last
+	left    bool       // its last worker has left it to the user
 	held    bool       // a worker has it, or has died of it
 	claimed time.Time  // when that worker has taken it up
 	proven  bool       // that worker did not die soon after that
@@ -126,7 +128,7 @@ func (l *log) progress(r store.Record, n note) {
 		l.waited(r.Time)
 		l.begin(r.Turn)
 		l.now.epoch, l.now.job, l.now.run, l.now.failed, l.now.due, l.now.held = n.Epoch, n.Job, n.Run, n.Failed, time.Time{}, true
-		l.now.claimed, l.now.proven = r.Time, false
+		l.now.claimed, l.now.proven, l.now.left = r.Time, false, false
 		l.now.lost = l.now.lost && n.Epoch > 1
 	case park:
 		l.waited(r.Time) // of two waits of one worker, a try has been between
@@ -197,6 +199,8 @@ func (l *log) event(r store.Record, e turn.Event) {
 		l.take(e.ID)
 	case turn.AssistantMessage:
 		l.now.run, l.now.failed = policy.Run{}, policy.Run{}
+	case turn.ApprovalRequested:
+		l.now.held, l.now.left, l.now.asked = false, true, r.Time
 	case turn.ToolResult:
 		l.now.failed = policy.Run{}
 	case turn.Switched:

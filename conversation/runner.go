@@ -32,8 +32,9 @@ import (
 type Config struct {
 	Store store.Store
 
-	// Agent returns the agent for the turns of a conversation. The runner sets its Persist, Steering,
-	// SpreadWait, Breaker, Prior and OnReport, and the Start and Sleep of its Retry.
+	// Agent returns the agent for the turns of a conversation. Its ctx lasts as long as the agent is used. The
+	// runner sets the agent's Persist, Steering, SpreadWait, Breaker, Prior and OnReport, and the Start and Sleep
+	// of its Retry. An agent without Approve leaves the calls that the user is asked about to [Runner.Answer].
 	Agent func(context.Context, Settings) (agent.Agent, error)
 
 	Breakers   *breaker.Set         // of the providers; nil: the runner has a set of its own

@@ -239,6 +239,7 @@ type View struct {
 	Last     int64          // the number of its last record
 	Turn     string         // the one in progress; "": none
 	Wait     *Wait          // that the turn is in; nil: none
+	Approval *Approval      // that the turn waits for; nil: none
 	Inputs   []Input        // what waits for its turn
 	Lost     []store.Damage // what the store has lost of its record
 }
@@ -257,5 +258,5 @@ func (r *Runner) Get(ctx context.Context, conversation string) (View, error) {
 
 // view returns the state of a conversation without its inputs.
 func (l *log) view() View {
-	return View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turn: l.now.id, Wait: l.wait(), Lost: l.lost}
+	return View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turn: l.now.id, Wait: l.wait(), Approval: l.approval(), Lost: l.lost}
 }

@@ -150,7 +150,7 @@ func (w *worker) beginning() []turn.Event {
 
 // resumption returns the events with which a turn that is in progress goes on.
 func (w *worker) resumption() []turn.Event {
-	if wait := w.log.now.waits; wait != nil && !wait.Held && !wait.Shown {
+	if wait := w.log.now.waits; wait != nil && !wait.Held && !wait.Shown || w.log.now.left {
 		return nil // nothing streams without a worker; after a wait that was held something may have
 	}
 	return []turn.Event{turn.Restarted{}}
@@ -184,6 +184,9 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 	}
 	a.Steering, a.SpreadWait, a.Retry.Sleep, a.Breaker = w.steering, lengthen, w.wait, w.acquireBreaker
 	a.OnHold = w.setHold
+	if a.Approve == nil {
+		a.Approve = w.approve
+	}
 	a.OnReport = func(e agent.Report) { w.report(ctx, e) }
 	for {
 		err := w.drive(ctx, a, input)
@@ -217,7 +220,7 @@ var errParked = fmt.Errorf("the turn waits: %w", retry.ErrParked)
 
 // keep records events. It is the Persist of the agent.
 func (w *worker) keep(ctx context.Context, put appendFunc, events ...turn.Event) error {
-	may := func(l *log) error { return cmp.Or(w.checkEpoch(l), l.steered(events)) }
+	may := func(l *log) error { return cmp.Or(w.checkEpoch(l), l.steered(events), l.approved(events)) }
 	return w.append(ctx, put, may, func(time.Time) []any {
 		contents := make([]any, len(events))
 		for i, e := range events {

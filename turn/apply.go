@@ -16,6 +16,10 @@ func (s State) Apply(e Event) State {
 		return s.addUserMessage(llm.UserMessage(e.Text))
 	case AssistantMessage:
 		return s.addAnswer(e)
+	case ApprovalRequested:
+		return s.updateCall(func(c *Call) bool { return c.ID == e.ID }, func(c *Call) { c.Asked = &e })
+	case ApprovalAnswered:
+		return s.answer(e)
 	case ToolCall:
 		return s.updateCall(func(c *Call) bool { return c.ID == e.ID && !c.Begun }, func(c *Call) { c.Begun = true })
 	case ToolResult:
@@ -97,6 +101,15 @@ func (s State) updateCall(matches func(*Call) bool, change func(*Call)) State {
 		return s.closeCalls("")
 	}
 	return s
+}
+
+// answer notes what the user has decided about a call.
+func (s State) answer(e ApprovalAnswered) State {
+	c, asked := s.Call(e.ID)
+	if asked && c.Asked != nil && e.Decision == AllowAlways && !s.AlwaysAllowed(c.Name) {
+		s.freed = append(slices.Clip(s.freed), c.Name)
+	}
+	return s.updateCall(func(c *Call) bool { return c.ID == e.ID }, func(c *Call) { c.Answer = e.Decision })
 }
 
 // closeCalls ends a step of tool calls: the results go into the history in the order of the calls, and after

@@ -11,8 +11,9 @@ import (
 // Event is something that happens in a turn, or in a call to a provider. Only
 // this package has events. [Marshal] writes one as JSON.
 //
-// These are kept, and a [State] is their sum: [Start], [UserMessage], [AssistantMessage], [ToolCall],
-// [ToolResult], [Usage], [Compacted], [Switched], [Restarted], [Error] and [Sealed]. These are transient:
+// These are kept, and a [State] is their sum: [Start], [UserMessage], [AssistantMessage], [ApprovalRequested],
+// [ApprovalAnswered], [ToolCall], [ToolResult], [Usage], [Compacted], [Switched], [Restarted], [Error] and
+// [Sealed]. These are transient:
 // [TextDelta], [ReasoningDelta], [Retry], [Waiting] and [Recovered].
 type Event interface {
 	kind() string
@@ -44,6 +45,32 @@ type AssistantMessage struct {
 
 // ToolCall means that a tool is about to be run: whether it was is not known until its result is there.
 type ToolCall struct{ llm.ToolCall }
+
+// ApprovalRequested means that a call waits until the user allows or denies it.
+type ApprovalRequested struct {
+	llm.ToolCall
+	Until time.Time `json:"until,omitzero"` // when it is denied without an answer; zero: never
+}
+
+// ApprovalAnswered means that a call that waits for approval may run, or may not.
+type ApprovalAnswered struct {
+	ID       string   `json:"id"` // of the call
+	Decision Decision `json:"decision"`
+}
+
+// Decision is the answer to a request for approval.
+type Decision string
+
+// The decisions.
+const (
+	AllowOnce   Decision = "allow-once"
+	AllowAlways Decision = "allow-always" // this tool in this conversation
+	Deny        Decision = "deny"
+	Expired     Decision = "expired" // there was no answer in time
+)
+
+// Allows reports whether the call may run.
+func (d Decision) Allows() bool { return d == AllowOnce || d == AllowAlways }
 
 // ToolResult is a tool's output, or why it was not run.
 type ToolResult struct{ llm.ToolResult }
@@ -164,22 +191,24 @@ type Recovered struct {
 	Waited   time.Duration `json:"waitedMs"` // really spent waiting
 }
 
-func (Start) kind() string            { return "turn-start" }
-func (UserMessage) kind() string      { return "user-message" }
-func (AssistantMessage) kind() string { return "assistant-message" }
-func (ToolCall) kind() string         { return "tool-call" }
-func (ToolResult) kind() string       { return "tool-result" }
-func (Usage) kind() string            { return "usage" }
-func (Compacted) kind() string        { return "compacted" }
-func (Switched) kind() string         { return "provider-switched" }
-func (Restarted) kind() string        { return "turn-restarted" }
-func (Error) kind() string            { return "error" }
-func (Sealed) kind() string           { return "turn-sealed" }
-func (TextDelta) kind() string        { return "text-delta" }
-func (ReasoningDelta) kind() string   { return "reasoning-delta" }
-func (Retry) kind() string            { return "provider-retry" }
-func (Waiting) kind() string          { return "provider-waiting" }
-func (Recovered) kind() string        { return "provider-recovered" }
+func (Start) kind() string             { return "turn-start" }
+func (UserMessage) kind() string       { return "user-message" }
+func (AssistantMessage) kind() string  { return "assistant-message" }
+func (ToolCall) kind() string          { return "tool-call" }
+func (ToolResult) kind() string        { return "tool-result" }
+func (ApprovalRequested) kind() string { return "approval-requested" }
+func (ApprovalAnswered) kind() string  { return "approval-answered" }
+func (Usage) kind() string             { return "usage" }
+func (Compacted) kind() string         { return "compacted" }
+func (Switched) kind() string          { return "provider-switched" }
+func (Restarted) kind() string         { return "turn-restarted" }
+func (Error) kind() string             { return "error" }
+func (Sealed) kind() string            { return "turn-sealed" }
+func (TextDelta) kind() string         { return "text-delta" }
+func (ReasoningDelta) kind() string    { return "reasoning-delta" }
+func (Retry) kind() string             { return "provider-retry" }
+func (Waiting) kind() string           { return "provider-waiting" }
+func (Recovered) kind() string         { return "provider-recovered" }
 
 // Kept reports whether an event is part of the conversation and must last. A
 // retry is not: a provider's error text never reaches a prompt.

@@ -34,6 +34,10 @@ func Unmarshal(kind string, text []byte) (Event, error) {
 		return decode[ToolCall](text)
 	case ToolResult{}.kind():
 		return decode[ToolResult](text)
+	case ApprovalRequested{}.kind():
+		return decode[ApprovalRequested](text)
+	case ApprovalAnswered{}.kind():
+		return decode[ApprovalAnswered](text)
 	case Usage{}.kind():
 		return decode[Usage](text)
 	case Compacted{}.kind():

@@ -31,7 +31,11 @@ func examples() map[string]turn.Event {
 			Name: who, Reason: llm.Calls, Partial: true, Content: llm.Content{llm.Text{Text: "hi"}},
 		},
 		`{"id":"1","name":"look","arguments":{"at":"it"},"signature":"s"}`: turn.ToolCall{ToolCall: look},
-		`{"id":"1","name":"look","output":"no","failed":true}`:             turn.ToolResult{ToolResult: llm.ToolResult{ID: "1", Name: "look", Output: "no", Failed: true}},
+		`{"id":"1","name":"look","arguments":{},"until":"2026-11-21T18:54:10Z"}`: turn.ApprovalRequested{
+			ToolCall: llm.ToolCall{ID: "1", Name: "look", Arguments: json.RawMessage("{}")}, Until: time.Date(2026, 11, 21, 18, 54, 10, 0, time.UTC),
+		},
+		`{"id":"1","decision":"allow-always"}`:                 turn.ApprovalAnswered{ID: "1", Decision: turn.AllowAlways},
+		`{"id":"1","name":"look","output":"no","failed":true}`: turn.ToolResult{ToolResult: llm.ToolResult{ID: "1", Name: "look", Output: "no", Failed: true}},
 		`{"provider":"anthropic","model":"claude","input":1,"output":2,"cacheRead":3,"cacheWrite":4,"reasoning":5}`: turn.Usage{
 			Name: who, Usage: llm.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
 		},

@@ -56,3 +56,9 @@ func (e Waiting) String() string { return describe(e) }
 
 // String returns the event's type and its members as JSON.
 func (e Recovered) String() string { return describe(e) }
+
+// String returns the event's type and its members as JSON.
+func (e ApprovalRequested) String() string { return describe(e) }
+
+// String returns the event's type and its members as JSON.
+func (e ApprovalAnswered) String() string { return describe(e) }

@@ -22,6 +22,7 @@ type State struct {
 	failed   bool          // of an error; only the seal is missing
 
 	calls []Call        // of the last answer, while results are missing
+	freed []string      // the tools that the user has allowed always
 	later []llm.Message // what the user has said meanwhile
 
 	steps     int       // answers in this turn
@@ -33,8 +34,10 @@ type State struct {
 // Call is a tool call of the last answer.
 type Call struct {
 	llm.ToolCall
-	Begun  bool            // it is about to be run, or has been: the events do not say which
-	Result *llm.ToolResult // nil: it is not known
+	Asked  *ApprovalRequested // the user was asked about it; nil: not so far
+	Answer Decision           // of the user; "": there is none so far
+	Begun  bool               // it is about to be run, or has been: the events do not say which
+	Result *llm.ToolResult    // nil: it is not known
 }
 
 // Begin returns the events that begin a turn with what the user says.
@@ -106,6 +109,28 @@ func (s State) missing() []Call {
 	}
 	return calls
 }
+
+// Call returns the call of an id, of the last answer; false: there is none, or all of its calls have results.
+func (s State) Call(id string) (Call, bool) {
+	i := slices.IndexFunc(s.calls, func(c Call) bool { return c.ID == id })
+	if i < 0 {
+		return Call{}, false
+	}
+	return s.calls[i], true
+}
+
+// Approval returns the request for approval that is open; nil: none is.
+func (s State) Approval() *ApprovalRequested {
+	for _, c := range s.calls {
+		if c.Asked != nil && c.Answer == "" && c.Result == nil {
+			return c.Asked
+		}
+	}
+	return nil
+}
+
+// AlwaysAllowed reports whether the user has allowed a tool for the whole conversation.
+func (s State) AlwaysAllowed(tool string) bool { return slices.Contains(s.freed, tool) }
 
 // Messages returns the conversation as a model is shown it.
 func (s State) Messages() []llm.Message { return s.history }

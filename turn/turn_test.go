@@ -396,3 +396,28 @@ func TestState_NextChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestState_Approval(t *testing.T) {
+	ask := func(id string) turn.Event {
+		return turn.ApprovalRequested{ToolCall: llm.ToolCall{ID: id, Name: "look"}}
+	}
+	open := []turn.Event{turn.Start{}, turn.UserMessage{Text: "hello"}, calls("1", "2"), ask("1")}
+	s := turn.Replay(open...)
+	if a := s.Approval(); a == nil || a.ID != "1" {
+		t.Fatalf("open request: got %v, want that of call 1", a)
+	}
+	for name, e := range map[string]turn.Event{
+		"an answer": turn.ApprovalAnswered{ID: "1", Decision: turn.Deny}, "a result": result("1", "x"), "the end": turn.Sealed{},
+	} {
+		if a := s.Clone().Apply(e).Approval(); a != nil {
+			t.Errorf("open request after %s: got %v, want none", name, a)
+		}
+	}
+	if s.Apply(turn.ApprovalAnswered{ID: "3", Decision: turn.AllowAlways}).AlwaysAllowed("look") {
+		t.Error("an answer to a call that was not asked about allows the tool")
+	}
+	later := s.Clone().Apply(turn.ApprovalAnswered{ID: "1", Decision: turn.AllowAlways}).Apply(turn.Sealed{}).Apply(turn.Start{})
+	if !later.AlwaysAllowed("look") || later.AlwaysAllowed("other") || s.AlwaysAllowed("look") {
+		t.Error("a tool that is allowed always: want it allowed in later turns, no other, and not in the state before")
+	}
+}

@@ -60,6 +60,8 @@ func bodies() []wire.Body {
 			Name: who, Reason: llm.Calls, Partial: true,
 			Content: llm.Content{llm.Reasoning{Text: "hm", Signature: "s"}, llm.Text{Text: "hi"}, look},
 		},
+		turn.ApprovalRequested{ToolCall: look, Until: noon},
+		turn.ApprovalAnswered{ID: "1", Decision: turn.AllowOnce},
 		turn.ToolCall{ToolCall: look},
 		turn.ToolResult{ToolResult: llm.ToolResult{ID: "1", Name: "look", Output: "no", Failed: true}},
 		turn.Usage{Name: who, Usage: llm.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5}},

@@ -23,10 +23,9 @@ import (
 // Agents makes the agents of conversations.
 type Agents struct {
 	Models  *Models
-	Toolbox *Toolbox                                           // opens the tools that models may call; nil: none
-	Approve func(ctx context.Context, call llm.ToolCall) error // is called before a tool that writes; nil: such tools are denied
-	Watch   func(conversation.Event)                           // gets the events of provider calls; nil: none
-	Bound   func(policy.Policy) policy.Policy                  // bounds the policy of each model; nil: unchanged
+	Toolbox *Toolbox                          // opens the tools that models may call; nil: none
+	Watch   func(conversation.Event)          // gets the events of provider calls; nil: none
+	Bound   func(policy.Policy) policy.Policy // bounds the policy of each model; nil: unchanged
 }
 
 // Validate completes the settings of a new conversation and checks them. The
@@ -58,7 +57,7 @@ func (w Agents) Agent(ctx context.Context, s conversation.Settings) (agent.Agent
 	if err != nil {
 		return agent.Agent{}, err
 	}
-	world.Rules = RulesOf(a)
+	world.Rules, world.ApprovalTime = RulesOf(a), a.ApprovalTime
 	if world.Tools, err = w.Toolbox.Open(ctx, a, s.Dir); err != nil {
 		w.Toolbox.Log.Warn("a turn goes on without tools", "agent", s.Agent, "error", err)
 	}
@@ -76,7 +75,7 @@ func (w Agents) modelAgent(s conversation.Settings) (agent.Agent, error) {
 	}
 	world := agent.Agent{
 		Model: way.models[0], Fallback: way.models[1:], System: s.System,
-		Effort: llm.Effort(s.Effort), Approve: w.Approve,
+		Effort: llm.Effort(s.Effort),
 		Terms: func(name llm.Name) agent.Terms {
 			terms := way.at(name)
 			if w.Bound != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
@@ -18,6 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/tool"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -28,6 +30,7 @@ type conversationServer struct {
 	store store.Store
 	host  *conversation.Runner
 	model *llmtest.Model
+	tools []tool.Tool
 	end   func() // stops the runner, which hands back its turns
 }
 
@@ -43,7 +46,7 @@ func newConversationServerOn(t *testing.T, c server.Config, e store.Store, answe
 	}
 	p := &conversationServer{store: e, model: llmtest.New(llm.Name{Provider: "acme", Model: "large"}, answers...)}
 	p.host = conversation.New(conversation.Config{Store: e, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
-		w := agent.Agent{Model: p.model}
+		w := agent.Agent{Model: p.model, Tools: p.tools, ApprovalTime: time.Hour}
 		w.Retry.Policy = policy.Patient()
 		return w, nil
 	}, OnEvent: c.Feed.WatchTurns})

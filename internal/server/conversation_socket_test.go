@@ -140,16 +140,18 @@ func TestSocket_RejectedCommandLeavesItOpen(t *testing.T) {
 		c := p.create("")
 		k := p.mustDial("/" + c + "/socket")
 		for text, want := range map[string]string{
-			`{"do":"stop"}`:                      "problem not-running stop",
-			`{"do":"now"}`:                       "problem not-running now",
-			`{"do":"steer","id":"none"}`:         "problem not-queued steer",
-			`{"do":"edit","id":"x","text":"hi"}`: "problem not-queued edit",
-			`{"do":"remove","id":"x"}`:           "problem not-queued remove",
-			`{"do":"say","text":" "}`:            "problem invalid-input say",
-			`{"do":"dance"}`:                     "problem invalid-input dance",
-			`{"do":"now","when":"later"}`:        "problem invalid-input now",
-			`now`:                                "problem invalid-input",
-			"\xff":                               "problem invalid-input",
+			`{"do":"stop"}`:                              "problem not-running stop",
+			`{"do":"now"}`:                               "problem not-running now",
+			`{"do":"steer","id":"none"}`:                 "problem not-queued steer",
+			`{"do":"edit","id":"x","text":"hi"}`:         "problem not-queued edit",
+			`{"do":"remove","id":"x"}`:                   "problem not-queued remove",
+			`{"do":"say","text":" "}`:                    "problem invalid-input say",
+			`{"do":"answer","id":"x","decision":"deny"}`: "problem not-asked answer",
+			`{"do":"answer","id":"x","decision":"yes"}`:  "problem invalid-input answer",
+			`{"do":"dance"}`:                             "problem invalid-input dance",
+			`{"do":"now","when":"later"}`:                "problem invalid-input now",
+			`now`:                                        "problem invalid-input",
+			"\xff":                                       "problem invalid-input",
 		} {
 			k.send(text)
 			if got := k.next(); got != want {

@@ -64,13 +64,16 @@ func resolved(text string) *jsonschema.Resolved {
 // template returns the described path of an address below /-/conversations.
 func template(address string) string {
 	path, _, _ := strings.Cut(address, "?")
+	if path == "/../approvals" {
+		return "/-/approvals"
+	}
 	parts := strings.Split("/-/conversations"+path, "/")
 	for i, name := range map[int]string{3: "{id}", 5: "{input}"} {
 		if len(parts) > i {
 			parts[i] = name
 		}
 	}
-	return strings.Join(parts, "/")
+	return strings.Replace(strings.Join(parts, "/"), "approvals/{input}", "approvals/{call}", 1)
 }
 
 // conforms checks an answer against its description.

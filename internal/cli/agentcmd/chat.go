@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -26,7 +27,7 @@ import (
 
 // Chat returns the command `chat`.
 func Chat(s command.Streams) *cobra.Command {
-	c := &chatCmd{streams: s, store: storeflags.Flags{Streams: s}, approvals: make(chan tui.Approval)}
+	c := &chatCmd{streams: s, store: storeflags.Flags{Streams: s}}
 	cmd := &cobra.Command{
 		Use:   "chat [PROMPT]",
 		Short: "Chat with a model in the terminal, through provider outages",
@@ -73,9 +74,8 @@ type chatCmd struct {
 	logFile   string
 	metrics   string
 
-	config    config.Config
-	watch     func(conversation.Event)
-	approvals chan tui.Approval
+	config config.Config
+	watch  func(conversation.Event)
 }
 
 // flags adds the command's flags.
@@ -126,7 +126,7 @@ func (c *chatCmd) run(ctx context.Context, prompt string) error {
 	return c.verdict(ctx, tui.Run(traced, tui.Config{
 		Conversations: at.conversations, Conversation: at.conversation, Settings: at.settings, Prompt: prompt,
 		In: c.streams.In, Out: c.streams.Out, Env: c.streams.Env, Plain: plain,
-		Approvals: c.approvals, Models: at.models, Resume: c.resumeCommand, History: c.streams.StateFile("prompts"), Notify: notify,
+		Models: at.models, Resume: c.resumeCommand, History: c.streams.StateFile("prompts"), Notify: notify,
 	}))
 }
 
@@ -213,4 +213,12 @@ func (c *chatCmd) withFlags(s conversation.Settings) (conversation.Settings, err
 		s.System, err = readSystem(c.system)
 	}
 	return c.tools.settings(s, changed), err
+}
+
+// appendTo opens a file for appending, readable by its owner only.
+func appendTo(name string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 }

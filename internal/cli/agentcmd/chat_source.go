@@ -56,7 +56,7 @@ func (c *chatCmd) open(ctx context.Context, errs io.Writer, log *slog.Logger) (a
 		return at, end, err
 	}
 	models := app.NewModels(c.streams.Env, func() *config.Config { return &c.config }, c.settings.Faults(&c.config))
-	at, err = c.openLocal(ctx, at, app.Agents{Models: models, Toolbox: box, Approve: c.approve, Watch: c.watch}, log)
+	at, err = c.openLocal(ctx, at, app.Agents{Models: models, Toolbox: box, Watch: c.watch}, log)
 	if err == nil {
 		err = openTools(ctx, box, at.settings)
 	}

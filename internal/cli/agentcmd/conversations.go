@@ -83,7 +83,11 @@ func (c *conversations) toolbox(conf func() *config.Config, log *slog.Logger) *a
 	return &app.Toolbox{
 		Env: env, Log: log,
 		Stderr: func(server string) io.Writer { return logging.Lines(log.With("server", server), "mcp server") },
-		Agent:  func(name string) (config.Agent, error) { return conf().Agent(name, env) },
+		Agent: func(name string) (config.Agent, error) {
+			a, err := conf().Agent(name, env)
+			a.ApprovalTime = cmp.Or(a.ApprovalTime, config.DefaultApprovalTime)
+			return a, err
+		},
 	}
 }
 

@@ -81,6 +81,7 @@ type runCmd struct {
 	save, continued string
 	noSave          bool
 	server          string
+	at              string // the conversation there; "": none
 	log, metrics    string
 
 	config    config.Config
@@ -228,7 +229,7 @@ func (c *runCmd) openTools(ctx context.Context, ag *agent.Agent) (end func(), er
 	if err != nil {
 		return end, err
 	}
-	ag.Rules = app.RulesOf(a)
+	ag.Rules, ag.Approve = app.RulesOf(a), c.approve
 	ag.Tools, err = box.Open(ctx, a, c.tools.dir)
 	return end, command.Failed(err)
 }
@@ -255,6 +256,8 @@ func (c *runCmd) show(e turn.Event) {
 			v.note(screen.Faint, "· waits %s in all, as --max-wait is not set; --max-wait 0 waits as long as the policy", outlook.Duration(c.maxWait))
 		}
 		c.cut = false
+	case turn.ApprovalRequested:
+		c.showApproval(e)
 	case turn.Error:
 		c.cause = e
 	case turn.Sealed:

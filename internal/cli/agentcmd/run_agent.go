@@ -74,7 +74,7 @@ func (c *runCmd) agents() (app.Agents, error) {
 		return app.Agents{}, err
 	}
 	models := app.NewModels(c.streams.Env, func() *config.Config { return &c.config }, c.settings.Faults(&c.config))
-	return app.Agents{Models: models, Approve: c.approve, Bound: func(p policy.Policy) policy.Policy {
+	return app.Agents{Models: models, Bound: func(p policy.Policy) policy.Policy {
 		limited := capped(p, c.maxWait)
 		if limited.MaxWait != p.MaxWait {
 			c.unlimited = p
@@ -187,17 +187,17 @@ func badLevel(not string) error {
 const promptLine = 2000
 
 // approve asks the user at the terminal whether a tool may change things.
-func (c *runCmd) approve(ctx context.Context, call llm.ToolCall) error {
+func (c *runCmd) approve(ctx context.Context, call turn.ApprovalRequested) (turn.Decision, error) {
 	denied := errors.New("no terminal to ask for approval (--yes allows it)")
 	if c.json {
-		return denied
+		return "", denied
 	}
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
-		return denied
+		return "", denied
 	}
 	defer tty.Close()
-	fmt.Fprintf(tty, "\r\x1b[2KAllow %s to run with %s? [y/N] ", printable.Line(call.Name), printable.Truncate(display.Arguments(call), promptLine))
+	fmt.Fprintf(tty, "\r\x1b[2KAllow %s to run with %s? [y/N] ", printable.Line(call.Name), printable.Truncate(display.Arguments(call.ToolCall), promptLine))
 	answer := make(chan string, 1)
 	go func() { // it may outlive the call, until the process ends
 		line, _ := bufio.NewReader(tty).ReadString('\n')
@@ -205,12 +205,12 @@ func (c *runCmd) approve(ctx context.Context, call llm.ToolCall) error {
 	}()
 	select {
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return "", context.Cause(ctx)
 	case a := <-answer:
 		if a == "y" || a == "yes" {
-			return nil
+			return turn.AllowOnce, nil
 		}
-		return errors.New("denied by the user")
+		return turn.Deny, nil
 	}
 }
 

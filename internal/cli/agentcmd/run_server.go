@@ -8,9 +8,11 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/screen"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/client"
 	"github.com/ridethrough/ridethrough/internal/terminal/chat"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -98,11 +100,20 @@ func serverError(err error) error {
 	return command.WithCode(err, code)
 }
 
+// showApproval says how a call is answered that waits for approval at the server.
+func (c *runCmd) showApproval(e turn.ApprovalRequested) {
+	if v, ok := c.view.(*textView); ok && c.serverURL() != "" {
+		v.note(screen.Amber, "? %s needs approval; answer on the page, or with: ridethrough chat --server %s --continue=%s",
+			printable.Line(e.Name), quoted(c.serverURL()), quoted(c.at))
+	}
+}
+
 // watch shows a turn until it is sealed: one with a new text, or without text the
 // turn in progress. When ctx ends, it stops the turn at the server.
 func (c *runCmd) watch(ctx context.Context, server client.Client, id, text string) error {
 	watching, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
+	c.at = id
 	stopped := context.AfterFunc(ctx, func() {
 		limit := time.AfterFunc(stopTime, leave)
 		defer limit.Stop()

@@ -18,10 +18,10 @@ type Agent struct {
 	Files            string        // the directory whose files its tools read; "": it has no file tools
 	MCP              []MCPServer   // with tools
 	Allow, Ask, Deny []string      // patterns of the names of tools, as of tool.Rules
-	ApprovalTime     time.Duration // how long a call waits for the user's answer
+	ApprovalTime     time.Duration // how long a call waits for the user's answer; 0: not set
 }
 
-// DefaultApprovalTime is the ApprovalTime of an agent that sets none.
+// DefaultApprovalTime is the ApprovalTime of the agents of a server that set none.
 const DefaultApprovalTime = 24 * time.Hour
 
 // MCPServer is an MCP server as it is configured. Two that are deeply equal are the same.
@@ -70,7 +70,7 @@ func agents() codec[agentFields] {
 		newField("allow", tools("a list of tools"), func(a *agentFields) *[]string { return &a.allow }, fieldDoc{"The tools that run without approval, such as `mcp__github__get_*`.", "", "those that only read"}),
 		newField("ask", tools("a list of tools"), func(a *agentFields) *[]string { return &a.ask }, fieldDoc{"The tools whose calls need the user's approval. It comes before allow.", "", "those that may write and that allow does not name"}),
 		newField("deny", tools("a list of tools"), func(a *agentFields) *[]string { return &a.deny }, fieldDoc{"The tools that never run, and that no model is offered. It comes before ask and allow.", "", "none"}),
-		newField("approval-time", duration(), func(a *agentFields) *time.Duration { return &a.approvalTime }, fieldDoc{"How long a call waits for approval. Then it is refused, and the model is told.", "1d", ""}),
+		newField("approval-time", duration(), func(a *agentFields) *time.Duration { return &a.approvalTime }, fieldDoc{"How long a call waits for approval. Then it is refused, and the model is told. In run and chat it waits as long as you do, unless this is set.", "1d", ""}),
 	)
 }
 
@@ -237,7 +237,7 @@ func (c *Config) Agent(name string, env func(string) string) (Agent, error) {
 	i := slices.IndexFunc(c.agents, func(a named[agentFields]) bool { return a.name == name })
 	switch {
 	case name == "":
-		return Agent{ApprovalTime: DefaultApprovalTime}, nil
+		return Agent{}, nil
 	case i < 0 && len(c.agents) == 0:
 		return Agent{}, fmt.Errorf("unknown agent %q; the configuration has no agents", name)
 	case i < 0:
@@ -245,9 +245,6 @@ func (c *Config) Agent(name string, env func(string) string) (Agent, error) {
 	}
 	a := c.agents[i].value
 	made := Agent{Name: name, Allow: a.allow, Ask: a.ask, Deny: a.deny, ApprovalTime: a.approvalTime}
-	if made.ApprovalTime == 0 {
-		made.ApprovalTime = DefaultApprovalTime
-	}
 	if a.files != "" {
 		made.Files = c.path(env)(a.files)
 	}

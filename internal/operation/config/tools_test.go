@@ -67,8 +67,8 @@ func TestAgent_OfTheFile(t *testing.T) {
 			t.Errorf("variable: got %s=%s, %v, want %s", git.Env[i].Name, value, err, want)
 		}
 	}
-	if r, err := c.Agent("reader", env); err != nil || r.ApprovalTime != config.DefaultApprovalTime || r.MCP[0].Policy.Retries != 10 {
-		t.Errorf("Agent with defaults: got %+v, %v, want a day and ten retries", r, err)
+	if r, err := c.Agent("reader", env); err != nil || r.ApprovalTime != 0 || r.MCP[0].Policy.Retries != 10 {
+		t.Errorf("Agent with defaults: got %+v, %v, want ten retries", r, err)
 	}
 	shown := c.Show(false)
 	for _, part := range []string{`command: "./git-mcp"`, "LOG: debug", "file: key", "approval-time: 1d", "policy: interactive"} {

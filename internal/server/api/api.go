@@ -26,6 +26,27 @@ type Conversation struct {
 	TurnID  string    `json:"turnId,omitzero"` // the turn in progress; left out: none is
 	Wait    *Wait     `json:"wait,omitzero"`   // the wait of that turn; left out: it does not wait
 	Queue   []Input   `json:"queue"`           // the inputs that wait for their turn, the next first
+
+	Approval *Approval `json:"approval,omitzero"` // the call that the turn waits with for the user's approval; left out: none
+}
+
+// Approval is a tool call that waits for the user's approval.
+type Approval struct {
+	ConversationID string    `json:"conversationId"`
+	Title          string    `json:"title,omitzero"` // of the conversation
+	TurnID         string    `json:"turnId"`
+	Since          time.Time `json:"since"`
+	turn.ApprovalRequested
+}
+
+// Approvals is the list of the tool calls that wait for approval.
+type Approvals struct {
+	Approvals []Approval `json:"approvals"`
+}
+
+// NewAnswer is the body that answers a request for approval.
+type NewAnswer struct {
+	Decision turn.Decision `json:"decision"` // "allow-once", "allow-always" (this tool in this conversation) or "deny"
 }
 
 // Wait is the wait of a turn for its next try.
@@ -140,10 +161,12 @@ type NewText struct {
 
 // Command is one action in a conversation, as a message of a WebSocket.
 type Command struct {
-	Do     string `json:"do"`              // "say", "again", "stop", "now", "edit", "remove" or "steer"
-	ID     string `json:"id,omitzero"`     // of the input; "" with "say": the server chooses one
+	Do     string `json:"do"`              // "say", "again", "stop", "now", "edit", "remove", "steer" or "answer"
+	ID     string `json:"id,omitzero"`     // of the input, or of the call to answer; "" with "say": the server chooses one
 	Text   string `json:"text,omitzero"`   // to say, or the new text of an input
 	TurnID string `json:"turnId,omitzero"` // of the turn to stop; "": the turn in progress, whichever it is
+
+	Decision turn.Decision `json:"decision,omitzero"` // the answer: "allow-once", "allow-always" (this tool in this conversation) or "deny"
 }
 
 // Done is the answer to a command that was accepted.

@@ -51,6 +51,8 @@ var known = []struct {
 	{conversation.ErrAnswered, http.StatusConflict, "answered"},
 	{conversation.ErrStopped, http.StatusConflict, "already-stopped"},
 	{conversation.ErrNotQueued, http.StatusConflict, "not-queued"},
+	{conversation.ErrNotAsked, http.StatusConflict, "not-asked"},
+	{conversation.ErrInvalidDecision, http.StatusBadRequest, "invalid-input"},
 	{store.ErrTooLarge, http.StatusRequestEntityTooLarge, "too-large"},
 	{store.ErrFull, http.StatusServiceUnavailable, "store-full"},
 	{store.ErrNotOpen, http.StatusServiceUnavailable, "store-unavailable"},

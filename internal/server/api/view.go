@@ -22,7 +22,19 @@ func Of(v conversation.View, now time.Time) Conversation {
 			Kind: w.Fault.Kind.String(), Message: w.Fault.Redacted(),
 		}
 	}
+	if v.Approval != nil {
+		c.Approval = &ApprovalsOf([]conversation.Approval{*v.Approval})[0]
+	}
 	return c
+}
+
+// ApprovalsOf returns calls that wait for approval as their JSON.
+func ApprovalsOf(all []conversation.Approval) []Approval {
+	made := make([]Approval, len(all))
+	for i, a := range all {
+		made[i] = Approval{a.Conversation, a.Title, a.Turn, Time(a.Since), a.ApprovalRequested}
+	}
+	return made
 }
 
 // View returns the conversation of its JSON.
@@ -32,6 +44,9 @@ func (c Conversation) View() conversation.View {
 		v.Wait = &conversation.Wait{Conversation: v.ID, Title: v.Settings.Title, Turn: v.Turn, Retry: turn.Retry{Wait: policy.Wait{
 			Run: policy.Run{Tries: int(w.Retry)}, Fault: &fault.Error{Kind: fault.KindOf(w.Kind), Message: w.Message}, Due: w.Until,
 		}}}
+	}
+	if a := c.Approval; a != nil {
+		v.Approval = &conversation.Approval{Conversation: v.ID, Title: v.Settings.Title, Turn: v.Turn, Since: a.Since, ApprovalRequested: a.ApprovalRequested}
 	}
 	for _, in := range c.Queue {
 		v.Inputs = append(v.Inputs, conversation.Input(in))

@@ -217,7 +217,7 @@ func TestClient_SendsRequests(t *testing.T) {
 		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 	want := []string{
-		`PATCH /c {"model":"a/b","fallback":[],"patienceMs":0,"system":"","policy":"","effort":"","title":""}`,
+		`PATCH /c {"model":"a/b","fallback":[],"patienceMs":0,"system":"","policy":"","effort":"","title":"","agent":"","dir":""}`,
 		`PATCH /c/queue/i%2F1 {"text":"new"}`, "DELETE /c/queue/i", "POST /c/queue/i/steer", `POST /c/stop {"turnId":"t1"}`, "POST /c/now",
 		"GET /c", "GET ?before=", "GET ?before=c1",
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // pathOf is the path of a conversation.
@@ -98,6 +99,11 @@ func (c Client) Steer(ctx context.Context, id, input string) error {
 // Stop ends a turn; turnID "" is the turn in progress.
 func (c Client) Stop(ctx context.Context, id, turnID string) error {
 	return c.call(ctx, http.MethodPost, pathOf(id)+"/stop", api.Stop{TurnID: turnID}, nil)
+}
+
+// Answer answers whether a call that waits for approval may run. It retries: the same answer twice is one.
+func (c Client) Answer(ctx context.Context, id, call string, d turn.Decision) error {
+	return c.persist(ctx, pathOf(id)+"/approvals/"+url.PathEscape(call), api.NewAnswer{Decision: d})
 }
 
 // Now ends the wait of the turn in progress.

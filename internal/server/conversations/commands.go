@@ -32,8 +32,10 @@ func (a *API) do(ctx context.Context, id string, c api.Command) (d api.Done, err
 		err = a.Runner.Remove(ctx, id, c.ID)
 	case "steer":
 		err = a.Runner.Steer(ctx, id, c.ID)
+	case "answer":
+		err = a.Runner.Answer(ctx, id, c.ID, c.Decision)
 	default:
-		err = rest.Problem(http.StatusBadRequest, `want {"do":"say"}, or again, stop, now, edit, remove, steer`)
+		err = rest.Problem(http.StatusBadRequest, `want {"do":"say"}, or again, stop, now, edit, remove, steer, answer`)
 	}
 	return d, err
 }
@@ -97,4 +99,35 @@ func (a *API) steer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return a.answerDo(w, r, api.Command{Do: "steer", ID: r.PathValue("input")})
+}
+
+// approvals lists the call of one conversation that waits for approval.
+func (a *API) approvals(w http.ResponseWriter, r *http.Request) error {
+	v, err := a.Runner.Get(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	var open []conversation.Approval
+	if v.Approval != nil {
+		open = append(open, *v.Approval)
+	}
+	rest.Answer(w, http.StatusOK, api.Approvals{Approvals: api.ApprovalsOf(open)})
+	return nil
+}
+
+// allApprovals lists the calls of all conversations that wait for approval.
+func (a *API) allApprovals(w http.ResponseWriter, r *http.Request) error {
+	open, err := a.Runner.Approvals(r.Context())
+	if err == nil {
+		rest.Answer(w, http.StatusOK, api.Approvals{Approvals: api.ApprovalsOf(open)})
+	}
+	return err
+}
+
+func (a *API) answerApproval(w http.ResponseWriter, r *http.Request) error {
+	b, err := rest.Read[api.NewAnswer](w, r, rest.ActionBound)
+	if err != nil {
+		return err
+	}
+	return a.answerDo(w, r, api.Command{Do: "answer", ID: r.PathValue("call"), Decision: b.Decision})
 }

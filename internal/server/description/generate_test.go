@@ -65,6 +65,9 @@ func detailsByName() map[string]details {
 		"importConversation": {out: api.Restored{}, status: 200, records: true, codes: "exists " + write},
 		"removeInput":        {status: 204, codes: "not-queued forbidden store-full " + here},
 		"steerTurn":          {out: api.Done{}, status: 202, codes: "not-queued " + write},
+		"listApprovals":      {out: api.Approvals{}, status: 200, codes: "damaged internal busy store-unavailable"},
+		"listApprovalsOf":    {out: api.Approvals{}, status: 200, codes: here},
+		"answerApproval":     {in: api.NewAnswer{}, out: api.Done{}, status: 202, codes: "not-asked already-stopped " + write},
 	}
 }
 

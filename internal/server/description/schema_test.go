@@ -211,6 +211,8 @@ func bodies() []wire.Body {
 		turn.TextDelta{},
 		turn.ReasoningDelta{},
 		turn.AssistantMessage{},
+		turn.ApprovalRequested{},
+		turn.ApprovalAnswered{},
 		turn.ToolCall{},
 		turn.ToolResult{},
 		turn.Usage{},

@@ -164,6 +164,8 @@ func (l *local) Do(ctx context.Context, c tui.Command) error {
 		return l.runner.RetryNow(ctx, l.id)
 	case tui.Cancel:
 		return l.runner.Stop(ctx, l.id, c.ID)
+	case tui.Answer:
+		return l.runner.Answer(ctx, l.id, c.Call, c.Decision)
 	case tui.Change:
 		return l.change(ctx, c.Settings)
 	}

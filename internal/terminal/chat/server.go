@@ -82,6 +82,8 @@ func (r *remote) Do(ctx context.Context, c tui.Command) error {
 		return r.client.Now(ctx, r.id)
 	case tui.Cancel:
 		return r.client.Stop(ctx, r.id, c.ID)
+	case tui.Answer:
+		return r.client.Answer(ctx, r.id, c.Call, c.Decision)
 	case tui.Change:
 		return r.client.Change(ctx, r.id, c.Settings)
 	}

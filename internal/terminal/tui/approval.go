@@ -1,116 +1,101 @@
 package tui
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // answerDelay is how long a question stands before a key answers it: a key pressed earlier was meant
 // for the composer.
 const answerDelay = 500 * time.Millisecond
 
-// waitForApproval waits for the next tool call that needs approval.
-func (m *model) waitForApproval() tea.Cmd {
-	if m.Approvals == nil {
+// question is the tool call that needs approval, if there is one.
+type question struct {
+	asked *turn.ApprovalRequested // nil: none
+}
+
+// open reports whether there is a question.
+func (q *question) open() bool { return q.asked != nil }
+
+// on notes an event that asks or answers a question, and returns the tool and what the answer means; "": e is no
+// answer.
+func (q *question) on(e turn.Event) (tool, verdict string) {
+	switch e := e.(type) {
+	case turn.ApprovalRequested:
+		q.asked = &e
+	case turn.ApprovalAnswered:
+		if q.asked != nil && q.asked.ID == e.ID {
+			tool, verdict = printable.Line(q.asked.Name), verdictOf(e.Decision)
+			q.asked = nil
+		}
+	case turn.Sealed:
+		q.asked = nil
+	}
+	return tool, verdict
+}
+
+// verdictOf is a decision as users read it.
+func verdictOf(d turn.Decision) string {
+	switch d {
+	case turn.AllowOnce:
+		return "allowed"
+	case turn.AllowAlways:
+		return "allowed from now on"
+	case turn.Expired:
+		return "refused, for want of an answer in time"
+	}
+	return "refused"
+}
+
+// decisions are those of the keys y, n and a.
+var decisions = map[byte]turn.Decision{'y': turn.AllowOnce, 'n': turn.Deny, 'a': turn.AllowAlways}
+
+// text is the question.
+func (q *question) text() string {
+	return "? May " + printable.Line(q.asked.Name) + " run with " + printable.Truncate(display.Arguments(q.asked.ToolCall), 2000) + "?"
+}
+
+// onApproval handles an event that asks or answers whether a tool may run.
+func (m *model) onApproval(e turn.Event) tea.Cmd {
+	if tool, verdict := m.question.on(e); verdict != "" {
+		m.emit(m.paint.faint(truncate("· "+verdict+": "+tool, m.width)))
 		return nil
 	}
-	ctx, approvals := m.ctx, m.Approvals
-	return func() tea.Msg {
-		select {
-		case a, ok := <-approvals:
-			if ok {
-				return a
-			}
-		case <-ctx.Done():
-		}
-		return nil
-	}
-}
-
-// questions are the open questions about tool calls, and the tools that are always allowed.
-type questions struct {
-	open   []Approval
-	always map[string]bool
-}
-
-// add opens a question, unless the tool is always allowed.
-func (q *questions) add(a Approval) {
-	if q.always[a.Call.Name] {
-		a.Answer(true)
-		return
-	}
-	q.open = append(q.open, a)
-}
-
-// answer answers the first question by y, n or a, which allows the tool always, and returns its tool.
-func (q *questions) answer(key byte) (tool string) {
-	first := q.open[0]
-	q.open = q.open[1:]
-	first.Answer(key != 'n')
-	if key == 'a' {
-		if q.always == nil {
-			q.always = map[string]bool{}
-		}
-		q.always[first.Call.Name] = true
-		open := q.open
-		q.open = nil
-		for _, a := range open {
-			q.add(a)
-		}
-	}
-	return first.Call.Name
-}
-
-// refuse answers every question with no.
-func (q *questions) refuse() {
-	for len(q.open) > 0 {
-		q.answer('n')
-	}
-}
-
-// text is the first question.
-func (q *questions) text() string {
-	call := q.open[0].Call
-	return "? May " + printable.Line(call.Name) + " run with " + printable.Truncate(display.Arguments(call), 2000) + "?"
-}
-
-// onApproval asks the user whether a tool may run.
-func (m *model) onApproval(a Approval) tea.Cmd {
-	before := len(m.questions.open)
-	m.questions.add(a)
-	switch len(m.questions.open) {
-	case before:
-		return nil
-	case 1:
-		m.askedAt = time.Now()
-	}
+	m.askedAt = time.Now()
 	return m.notifyUser("A tool call needs approval")
 }
 
 // answerQuestion answers the question that is shown.
-func (m *model) answerQuestion(k string) (taken bool) {
-	verdict := map[string]string{"y": "allowed", "n": "refused", "a": "allowed from now on"}[k]
-	if verdict == "" {
-		return false
+func (m *model) answerQuestion(k string) (cmd tea.Cmd, taken bool) {
+	d := turn.Decision("")
+	if len(k) == 1 {
+		d = decisions[k[0]]
 	}
-	if time.Since(m.askedAt) >= answerDelay {
-		m.askedAt = time.Now()
-		tool := m.questions.answer(k[0])
-		m.emit(m.paint.faint(truncate("· "+verdict+": "+printable.Line(tool), m.width)))
+	if d == "" || !m.question.open() {
+		return nil, false
 	}
-	return true
+	if time.Since(m.askedAt) < answerDelay {
+		return nil, true
+	}
+	m.askedAt = time.Now()
+	return m.do(Answer{m.question.asked.ID, d}, printUnless(conversation.ErrNotAsked, "Could not answer")), true
 }
 
 // questionLines are the lines about the tool call that needs approval.
 func (m *model) questionLines() []string {
-	if len(m.questions.open) == 0 {
+	if !m.question.open() {
 		return nil
 	}
-	lines := wrap(m.questions.text(), m.width)
+	lines := wrap(m.question.text(), m.width)
 	if most := max(2, m.height/3); len(lines) > most {
 		lines = append(lines[:most], "… (the arguments are longer than the screen has room for)")
 	}
@@ -118,4 +103,49 @@ func (m *model) questionLines() []string {
 		lines[i] = m.paint.strong(lines[i])
 	}
 	return append(lines, truncate("  y yes · n no · a always for this tool in this conversation", m.width))
+}
+
+// onApproval handles an event that asks or answers whether a tool may run.
+func (ps *plainSession) onApproval(e turn.Event) {
+	if tool, verdict := ps.question.on(e); verdict != "" {
+		if ps.refused {
+			verdict += ", because the input has ended"
+		}
+		ps.line("· " + verdict + ": " + tool)
+		return
+	}
+	ps.printQuestion()
+}
+
+func (ps *plainSession) printQuestion() {
+	ps.line(ps.question.text() + " (y, n, or a for always in this conversation)")
+}
+
+// answerQuestion answers the question with a line of the input.
+func (ps *plainSession) answerQuestion(ctx context.Context, word string) error {
+	if word == "" || !strings.Contains("y yes n no a always", word) {
+		ps.printQuestion()
+		return nil
+	}
+	return ps.answer(ctx, decisions[word[0]])
+}
+
+// asks reports whether there is a question without an answer on its way.
+func (ps *plainSession) asks() bool { return ps.question.open() && ps.answered != ps.question.asked }
+
+// refuse refuses the question, since there is no input to answer on any more.
+func (ps *plainSession) refuse(ctx context.Context) error {
+	ps.refused = true
+	return ps.answer(ctx, turn.Deny)
+}
+
+// answer answers the question. It is closed by the event of its answer.
+func (ps *plainSession) answer(ctx context.Context, d turn.Decision) error {
+	asked := ps.question.asked
+	ps.answered = asked
+	err := ps.conv.Do(ctx, Answer{asked.ID, d})
+	if errors.Is(err, conversation.ErrNotAsked) || ctx.Err() != nil {
+		return nil
+	}
+	return err
 }

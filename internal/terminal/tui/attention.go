@@ -51,7 +51,7 @@ func (m *model) windowTitle() string {
 	}
 	state := ""
 	switch {
-	case len(m.questions.open) > 0:
+	case m.question.open():
 		state = "? "
 	case m.wait != nil || m.lost != nil:
 		state = "▲ "

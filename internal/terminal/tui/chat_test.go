@@ -78,34 +78,6 @@ func writeTool(ran *int) tool.Tool {
 	}
 }
 
-// approvals has a service ask whether tools may run.
-func approvals(h *service) <-chan tui.Approval {
-	asked := make(chan tui.Approval)
-	h.approve = func(ctx context.Context, call llm.ToolCall) error {
-		answer := make(chan bool, 1)
-		select {
-		case asked <- tui.Approval{Call: call, Answer: func(allow bool) {
-			select {
-			case answer <- allow:
-			default:
-			}
-		}}:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		select {
-		case allow := <-answer:
-			if allow {
-				return nil
-			}
-			return errors.New("the user said no")
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return asked
-}
-
 func TestApproval_AsksBeforeAToolWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
@@ -114,9 +86,7 @@ func TestApproval_AsksBeforeAToolWrites(t *testing.T) {
 		}
 		h := newService(t, call("1"), call("2"), call("3"), llmtest.Says("done"))
 		h.tools = []tool.Tool{writeTool(&ran)}
-		c := config(h)
-		c.Approvals = approvals(h)
-		s := start(t, c, 80, 24)
+		s := start(t, config(h), 80, 24)
 		s.types("x")
 		s.sees(`? May write_file run with {"path":"a.txt"}?`, "y yes · n no · a always")
 		s.golden("question")

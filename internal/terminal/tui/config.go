@@ -28,11 +28,10 @@ type Config struct {
 	Env   func(string) string // nil: os.Getenv
 	Plain bool                // lines are only appended; see [Interactive]
 
-	Approvals <-chan Approval        // tool calls that need approval; nil: none do
-	Models    func() []string        // completions of /model; nil: none
-	Resume    func(id string) string // the command that resumes a conversation; nil: none is shown
-	History   string                 // the file of the prompt history; "": it is not kept
-	Notify    Notify                 // how a user who looks elsewhere is notified
+	Models  func() []string        // completions of /model; nil: none
+	Resume  func(id string) string // the command that resumes a conversation; nil: none is shown
+	History string                 // the file of the prompt history; "": it is not kept
+	Notify  Notify                 // how a user who looks elsewhere is notified
 }
 
 // Failure is the error of Run in plain mode when the last turn failed: the exit code is all that a

@@ -11,7 +11,7 @@ import (
 	"iter"
 
 	"github.com/ridethrough/ridethrough/conversation"
-	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -48,8 +48,8 @@ type Conversation interface {
 	Close() error
 }
 
-// Command is a request to a conversation: [Send], [Remove], [Steer], [Retry], [RetryNow], [Cancel] or
-// [Change].
+// Command is a request to a conversation: [Send], [Remove], [Steer], [Retry], [RetryNow], [Cancel],
+// [Answer] or [Change].
 type Command interface{ command() }
 
 // The commands. A repeated Send or Retry with the same ID has no effect.
@@ -61,6 +61,10 @@ type (
 	RetryNow struct{}                                 // end the wait of the turn in progress
 	Cancel   struct{ ID string }                      // cancel a turn; "": the one in progress
 	Change   struct{ Settings conversation.Settings } // use other settings from the next turn on
+	Answer   struct {                                 // answer whether a call may run
+		Call     string // its id
+		Decision turn.Decision
+	}
 )
 
 func (Send) command()     {}
@@ -70,9 +74,4 @@ func (Retry) command()    {}
 func (RetryNow) command() {}
 func (Cancel) command()   {}
 func (Change) command()   {}
-
-// Approval is a tool call that needs approval.
-type Approval struct {
-	Call   llm.ToolCall
-	Answer func(allow bool) // the first answer counts; it never blocks
-}
+func (Answer) command()   {}

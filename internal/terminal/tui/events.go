@@ -88,6 +88,8 @@ func (m *model) onTurnEvent(id string, e turn.Event) tea.Cmd {
 		m.onRestart()
 	case turn.AssistantMessage:
 		m.onAnswer(e)
+	case turn.ApprovalRequested, turn.ApprovalAnswered:
+		return m.onApproval(e)
 	case turn.ToolCall:
 		m.calls = append(m.calls, e.ToolCall)
 	case turn.ToolResult:
@@ -239,7 +241,7 @@ func (m *model) onSealed(e turn.Sealed) tea.Cmd {
 	m.finishAnswer()
 	m.calls, m.wait = nil, nil
 	m.turn = turnState{retryable: e.Status == turn.Failed}
-	m.questions.refuse()
+	m.question.on(e)
 	if m.replay.printing {
 		return nil
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/tool"
+	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -36,7 +37,7 @@ type service struct {
 	runner      *conversation.Runner
 	model       *llmtest.Model
 	tools       []tool.Tool
-	approve     func(context.Context, llm.ToolCall) error
+	answered    []turn.Decision // by commands
 	made        []string
 	cancelHangs chan struct{} // Cancel returns when it is closed; nil: at once
 	sendErr     error         // of Send
@@ -49,7 +50,7 @@ func newService(t *testing.T, answers ...llmtest.Answer) *service {
 	s := &service{model: llmtest.New(large, answers...)}
 	memory := store.Memory()
 	s.runner = conversation.New(conversation.Config{Store: memory, ParkAfter: 24 * time.Hour, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
-		w := agent.Agent{Model: s.model, Tools: s.tools, Approve: s.approve}
+		w := agent.Agent{Model: s.model, Tools: s.tools}
 		w.Retry.Policy = policy.Interactive()
 		if s.patient {
 			w.Retry.Policy = policy.Patient()
@@ -120,6 +121,9 @@ func (c *serviceConversation) Do(ctx context.Context, command tui.Command) (err 
 		err = c.s.runner.RetryNow(ctx, c.id)
 	case tui.Cancel:
 		err = c.s.cancel(ctx, c.id, command.ID)
+	case tui.Answer:
+		c.s.answered = append(c.s.answered, command.Decision)
+		err = c.s.runner.Answer(ctx, c.id, command.Call, command.Decision)
 	case tui.Change:
 		err = c.s.runner.Change(ctx, c.id, command.Settings)
 	}

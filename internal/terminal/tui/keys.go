@@ -86,8 +86,8 @@ func (m *model) onKey(k tea.KeyPressMsg) tea.Cmd {
 
 // shortcut runs the shortcut on a key while the composer is empty.
 func (m *model) shortcut(k string) (cmd tea.Cmd, taken bool) {
-	if len(m.questions.open) > 0 && m.answerQuestion(k) {
-		return nil, true
+	if cmd, taken := m.answerQuestion(k); taken {
+		return cmd, true
 	}
 	switch {
 	case k == "ctrl+d":
@@ -151,7 +151,7 @@ func (m *model) onEsc() tea.Cmd {
 // cancelTurn cancels the turn in progress. The screen says so at once, however long it takes.
 func (m *model) cancelTurn() tea.Cmd {
 	m.turn.cancelingSince = time.Now()
-	m.questions.refuse()
+	m.question = question{}
 	return m.do(Cancel{m.turn.id}, func(m *model, err error) {
 		if err == nil || errors.Is(err, conversation.ErrIdle) || errors.Is(err, conversation.ErrStopped) {
 			return

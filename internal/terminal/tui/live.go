@@ -85,7 +85,7 @@ func terminalEnv(env func(string) string) []string {
 	return all
 }
 
-// closeConversation closes the open conversation. Open questions are asked again when it continues.
+// closeConversation closes the open conversation. An open question is asked again when it continues.
 func (m *model) closeConversation() error {
 	if m.feed != nil {
 		m.feed.cancel()

@@ -44,7 +44,7 @@ type model struct {
 	answer      stream
 	tail        renderedTail // the unfinished end of the answer, rendered
 	calls       []llm.ToolCall
-	questions   questions
+	question    question
 	askedAt     time.Time // since when the first question is shown
 	wait        *shownWait
 	lost        *wire.ConnectionLost
@@ -103,7 +103,7 @@ func newModel(ctx context.Context, c Config, printAbove func(string, tea.Msg) te
 
 // Init starts the program.
 func (m *model) Init() tea.Cmd {
-	cmds := []tea.Cmd{m.fence.ask(), m.waitForApproval(), m.composer.Focus()}
+	cmds := []tea.Cmd{m.fence.ask(), m.composer.Focus()}
 	if m.Config.Conversation != nil {
 		cmds = append(cmds, m.showConversation(m.Config.Conversation))
 	}
@@ -138,8 +138,6 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.onEvents(msg)
 	case feedEndedMsg:
 		return m.onFeedEnd(msg)
-	case Approval:
-		return tea.Batch(m.onApproval(msg), m.waitForApproval())
 	case printedMsg:
 		m.printing = false
 	case replayQuietMsg:

@@ -34,7 +34,9 @@ type plainSession struct {
 	midline   bool
 	wait      *policy.Wait
 	failed    *Failure
-	questions questions
+	question  question
+	answered  *turn.ApprovalRequested // the question whose answer is on its way; nil: none
+	refused   bool                    // questions are, since the input has ended
 	writeErr  error
 }
 
@@ -78,13 +80,13 @@ func (ps *plainSession) loop(ctx context.Context) error {
 		return err
 	}
 	lines := ps.readLines(ctx)
-	for lines != nil || len(ps.openTurns) > 0 || len(ps.questions.open) > 0 {
+	for lines != nil || len(ps.openTurns) > 0 {
 		var events chan wire.Event
 		if ps.feed != nil {
 			events = ps.feed.events
 		}
 		more := lines
-		if len(ps.openTurns) >= conversation.MaxQueue/2 && len(ps.questions.open) == 0 {
+		if len(ps.openTurns) >= conversation.MaxQueue/2 && !ps.asks() {
 			more = nil // the writer of the pipe can wait
 		}
 		select {
@@ -95,7 +97,6 @@ func (ps *plainSession) loop(ctx context.Context) error {
 			switch {
 			case !ok:
 				lines = nil
-				ps.onInputEnd()
 			case l.err != nil:
 				return l.err
 			default:
@@ -108,8 +109,11 @@ func (ps *plainSession) loop(ctx context.Context) error {
 				return ps.feed.err
 			}
 			ps.onEvent(e)
-		case a := <-ps.Approvals:
-			ps.onApproval(a, lines == nil)
+		}
+		if lines == nil && ps.asks() {
+			if err := ps.refuse(ctx); err != nil {
+				return err
+			}
 		}
 		if ps.writeErr != nil {
 			return nil // the reader of the output is gone
@@ -179,9 +183,8 @@ func (ps *plainSession) readLines(ctx context.Context) <-chan inputLine {
 
 // onLine handles a line of the input: an answer, a command or a prompt.
 func (ps *plainSession) onLine(ctx context.Context, text string) (quit bool, err error) {
-	if len(ps.questions.open) > 0 {
-		ps.answerQuestion(strings.ToLower(strings.TrimSpace(text)))
-		return false, nil
+	if ps.asks() {
+		return false, ps.answerQuestion(ctx, strings.ToLower(strings.TrimSpace(text)))
 	}
 	if c, ok := parseCommand(text); ok {
 		return ps.runCommand(ctx, c)
@@ -266,6 +269,8 @@ func (ps *plainSession) onTurnEvent(id string, e turn.Event) {
 		ps.streamed = ""
 	case turn.AssistantMessage:
 		ps.onAnswer(e)
+	case turn.ApprovalRequested, turn.ApprovalAnswered:
+		ps.onApproval(e)
 	case turn.ToolCall:
 		ps.line(toolCallLine("·", e.ToolCall))
 	case turn.ToolResult:
@@ -275,6 +280,7 @@ func (ps *plainSession) onTurnEvent(id string, e turn.Event) {
 	case turn.Compacted:
 		ps.line(display.Compacted)
 	case turn.Sealed:
+		ps.question.on(e)
 		ps.onSealed(id, e)
 	default:
 		ps.onProviderEvent(e)

@@ -82,40 +82,6 @@ func (ps *plainSession) put(text string) {
 	}
 }
 
-// onApproval asks whether a tool may run. Without an input to answer on, the tool is refused.
-func (ps *plainSession) onApproval(a Approval, inputEnded bool) {
-	before := len(ps.questions.open)
-	ps.questions.add(a)
-	switch {
-	case len(ps.questions.open) == before:
-	case inputEnded:
-		ps.onInputEnd()
-	case before == 0:
-		ps.printQuestion()
-	}
-}
-
-// onInputEnd refuses the open questions.
-func (ps *plainSession) onInputEnd() {
-	for len(ps.questions.open) > 0 {
-		ps.line("· refused, because the input has ended: " + printable.Line(ps.questions.answer('n')))
-	}
-}
-
-func (ps *plainSession) printQuestion() {
-	ps.line(ps.questions.text() + " (y, n, or a for always in this conversation)")
-}
-
-// answerQuestion answers the first open question.
-func (ps *plainSession) answerQuestion(word string) {
-	if word != "" && strings.Contains("y yes n no a always", word) {
-		ps.questions.answer(word[0])
-	}
-	if len(ps.questions.open) > 0 {
-		ps.printQuestion()
-	}
-}
-
 // runCommand runs a slash command.
 func (ps *plainSession) runCommand(ctx context.Context, c slashCommand) (quit bool, err error) {
 	switch c.name {
@@ -190,7 +156,7 @@ func (ps *plainSession) closeConversation() {
 	if err := ps.conv.Close(); err != nil {
 		ps.line("× Could not close the conversation: " + err.Error())
 	}
-	ps.conv, ps.feed, ps.failed, ps.wait, ps.streamed, ps.questions = nil, nil, nil, nil, "", questions{}
+	ps.conv, ps.feed, ps.failed, ps.wait, ps.streamed, ps.question = nil, nil, nil, nil, "", question{}
 	clear(ps.openTurns)
 }
 

@@ -148,16 +148,15 @@ func TestPlain_ApprovalNeedsALine(t *testing.T) {
 	for _, there := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			ran := 0
-			h := newService(t, llmtest.Calls(llmtest.Call("1", "write_file", `{}`)), llmtest.Says("done"))
+			h := newService(t, llmtest.Calls(llmtest.Call("1", "write_file", `{}`)), llmtest.Says("done"), llmtest.Says("and more"))
 			h.tools = []tool.Tool{writeTool(&ran)}
-			c := config(h)
-			c.Approvals = approvals(h)
-			p := startPlain(t, c)
+			p := startPlain(t, config(h))
 			p.line("x")
 			if there {
 				time.Sleep(time.Second)
 				p.line("what?")
 				p.line("y")
+				p.line("and the next prompt")
 			}
 			_ = p.in.Close()
 			if err := <-p.end; err != nil {
@@ -165,6 +164,9 @@ func TestPlain_ApprovalNeedsALine(t *testing.T) {
 			}
 			if want := map[bool]int{true: 1, false: 0}[there]; ran != want {
 				t.Errorf("runs with an answer %v: got %d, want %d:\n%s", there, ran, want, p.said())
+			}
+			if there && len(h.model.Requests()) != 3 {
+				t.Errorf("requests with a prompt behind the answer: got %d, want 3:\n%s", len(h.model.Requests()), p.said())
 			}
 			if !there && !strings.Contains(p.said(), "refused") {
 				t.Errorf("output without an answer: got no refusal, want one:\n%s", p.said())

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
-	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/tool"
 )
@@ -40,48 +39,31 @@ func TestSlash_FailedResumeKeepsTheConversation(t *testing.T) {
 	})
 }
 
-// withQuestion is a conversation in which a tool needs approval; answered counts the answers.
-func withQuestion(t *testing.T, answered *int) tui.Config {
+// withQuestion is a service in which a tool needs approval.
+func withQuestion(t *testing.T) *service {
 	h := newService(t, llmtest.Calls(llmtest.Call("1", "write_file", `{}`)), llmtest.Says("done"))
 	ran := 0
 	h.tools = []tool.Tool{writeTool(&ran)}
-	c := config(h)
-	questions := make(chan tui.Approval)
-	h.approve = func(ctx context.Context, call llm.ToolCall) error {
-		refused := make(chan struct{}, 1)
-		select {
-		case questions <- tui.Approval{Call: call, Answer: func(bool) { *answered++; refused <- struct{}{} }}:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		select {
-		case <-refused:
-			return errors.New("the user said no")
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	c.Approvals = questions
-	return c
+	return h
 }
 
 // A refusal would be stored: the question is asked again when the conversation continues.
 func TestApproval_QuittingLeavesTheQuestionOpen(t *testing.T) {
 	for _, leave := range []string{"/quit", "/new"} {
 		synctest.Test(t, func(t *testing.T) {
-			answered := 0
-			s := start(t, withQuestion(t, &answered), 80, 24)
+			h := withQuestion(t)
+			s := start(t, config(h), 80, 24)
 			s.types("x")
 			s.sees("? May write_file run")
 			s.types(leave)
 			s.wait(time.Second)
-			if answered != 0 {
-				t.Errorf("answers after %s: got %d, want none:\n%s", leave, answered, s.screen())
+			if len(h.answered) != 0 {
+				t.Errorf("answers after %s: got %v, want none:\n%s", leave, h.answered, s.screen())
 			}
 		})
 		synctest.Test(t, func(t *testing.T) {
-			answered := 0
-			c := withQuestion(t, &answered)
+			h := withQuestion(t)
+			c := config(h)
 			ctx, cancel := context.WithCancel(t.Context())
 			in, w := io.Pipe()
 			defer w.Close()
@@ -90,8 +72,8 @@ func TestApproval_QuittingLeavesTheQuestionOpen(t *testing.T) {
 			go func() { end <- tui.Run(ctx, c) }()
 			time.Sleep(time.Second)
 			cancel()
-			if err := <-end; err != nil || answered != 0 {
-				t.Errorf("Run, answers: got %v, %d, want nil, none", err, answered)
+			if err := <-end; err != nil || len(h.answered) != 0 {
+				t.Errorf("Run, answers: got %v, %v, want nil, none", err, h.answered)
 			}
 		})
 	}
@@ -99,15 +81,15 @@ func TestApproval_QuittingLeavesTheQuestionOpen(t *testing.T) {
 
 func TestPlain_EndOfInputRefusesTheQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		answered := 0
-		p := startPlain(t, withQuestion(t, &answered))
+		h := withQuestion(t)
+		p := startPlain(t, config(h))
 		p.line("x")
 		time.Sleep(time.Second)
 		_ = p.in.Close()
 		select {
 		case err := <-p.end:
-			if err != nil || answered != 1 || !strings.Contains(p.said(), "refused, because the input has ended") || !strings.Contains(p.said(), "done") {
-				t.Errorf("Run, answers: got %v, %d, want nil, 1 refusal:\n%s", err, answered, p.said())
+			if err != nil || len(h.answered) != 1 || !strings.Contains(p.said(), "refused, because the input has ended") || !strings.Contains(p.said(), "done") {
+				t.Errorf("Run, answers: got %v, %v, want nil, 1 refusal:\n%s", err, h.answered, p.said())
 			}
 		case <-time.After(time.Minute):
 			t.Fatalf("Run: got no end, want one:\n%s", p.said())

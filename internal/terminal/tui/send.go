@@ -198,7 +198,7 @@ func (m *model) leaveConversation() tea.Cmd {
 	if m.conv != nil && (m.turn.id != "" || len(m.queue) > 0) {
 		m.printWrapped(m.paint.amber, "· The turn in progress is kept: /resume "+m.conv.ID()+" continues it")
 	}
-	m.questions = questions{} // unanswered: they are asked again when the conversation continues
+	m.question = question{} // unanswered: it is asked again when the conversation continues
 	m.feed, m.replay, m.turn, m.queue, m.calls, m.wait, m.lost = nil, replay{}, turnState{}, nil, nil, nil, nil
 	conv := m.conv
 	m.conv = nil

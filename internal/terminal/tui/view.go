@@ -116,7 +116,7 @@ func (m *model) statusLine(now time.Time) string {
 			keys = []string{"r now", "d details"}
 		}
 		return m.paint.amber(display.WaitLine(m.wait.Wait, now, m.width, keys...))
-	case m.turn.id != "" && m.answer.tail == "" && len(m.questions.open) == 0:
+	case m.turn.id != "" && m.answer.tail == "" && !m.question.open():
 		return m.paint.faint(workingLine(now.Sub(m.turn.started)))
 	case m.opening:
 		return m.paint.faint("· opening…")
