@@ -59,7 +59,8 @@ func Simulator(s command.Streams) *cobra.Command {
 		Example: "  ridethrough simulator --outage 0s-20s\n" +
 			"  ridethrough simulator --replies '529*2, role-error, cut:3' --pace 50ms\n" +
 			"  ridethrough simulator --replies 'call:list_files{\"path\":\".\"}+call:list_files{\"path\":\"docs\"}, say:\"Two files.\"'\n" +
-			"  ridethrough simulator --limit 5/1m",
+			"  ridethrough simulator --limit 5/1m\n" +
+			"  ridethrough simulator --limits requests:600,tokens:450k",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			script, err := c.script()
@@ -78,6 +79,7 @@ func Simulator(s command.Streams) *cobra.Command {
 	f.StringVar(&c.then, "then", "ok", "the reply after these")
 	f.StringArrayVar(&c.outages, "outage", nil, "an outage as FROM-TO or FROM-TO=REPLY since the start, such as 5s-25s=503; repeatable")
 	f.StringVar(&c.limit, "limit", "", "a rate limit as N/DURATION; further requests get 429 with Retry-After")
+	f.StringVar(&c.rates, "limits", "", "what is allowed in a minute, stated in headers, as UNIT:N with requests, tokens, input-tokens or output-tokens")
 	f.StringVar(&c.answer, "answer", "", "the text of a normal answer")
 	f.DurationVar(&c.pace, "pace", 0, "the pause before each word of a stream")
 	return cmd
@@ -85,9 +87,9 @@ func Simulator(s command.Streams) *cobra.Command {
 
 // simulatorCmd is a call of `simulator`.
 type simulatorCmd struct {
-	listen, replies, then, limit, answer string
-	outages                              []string
-	pace                                 time.Duration
+	listen, replies, then, limit, rates, answer string
+	outages                                     []string
+	pace                                        time.Duration
 }
 
 // script reads the flags.
@@ -110,6 +112,9 @@ func (c *simulatorCmd) script() (script simulator.Script, err error) {
 			return script, fmt.Errorf("--outage: %w", err)
 		}
 		script.Outages = append(script.Outages, outage)
+	}
+	if script.Rates, err = simulator.ParseRates(c.rates); err != nil {
+		return script, fmt.Errorf("--limits: %w", err)
 	}
 	script.Limit, err = parseLimit(c.limit)
 	return script, err

@@ -25,6 +25,7 @@ func anthropic() dialect {
 		spent:   anthropicSpent,
 		denial:  anthropicDenial,
 		hints:   anthropicHints,
+		rates:   anthropicRates,
 	}
 }
 

@@ -10,8 +10,9 @@ import (
 // decision is the reply to a request.
 type decision struct {
 	reply Reply
-	limit *window // the state of the limit; nil: no limit
-	last  bool    // close the connection after the answer: the next reply is Refuse
+	limit *window  // the state of the limit; nil: no limit
+	rates []bucket // the state of the rates; nil: no rates
+	last  bool     // close the connection after the answer: the next reply is Refuse
 }
 
 // decide chooses the reply to a request, sets the request's id and records it.
@@ -20,7 +21,7 @@ func (p *Provider) decide(x *exchange) decision {
 	defer p.mu.Unlock()
 	now := time.Now()
 	at := now.Sub(p.start)
-	d := p.choose(at, x.endpoint.generates && x.wrong.status == 0)
+	d := p.choose(x, at, x.endpoint.generates && x.wrong.status == 0)
 	_, d.last = p.upcoming().(Refuse)
 	p.served++
 	x.call.id, x.call.at = fmt.Sprintf("%06d", p.served), now
@@ -30,10 +31,13 @@ func (p *Provider) decide(x *exchange) decision {
 }
 
 // choose chooses a reply. A scripted request counts towards the limit and uses up a reply.
-func (p *Provider) choose(at time.Duration, scripted bool) decision {
+func (p *Provider) choose(x *exchange, at time.Duration, scripted bool) decision {
 	d := decision{reply: p.outage(at)}
 	if d.reply == nil && scripted && p.script.Limit.on() {
 		d.reply, d.limit = p.admit(at)
+	}
+	if d.reply == nil && scripted && len(p.buckets) > 0 {
+		d.reply, d.rates = p.charge(x, p.start.Add(at))
 	}
 	if d.reply == nil && scripted {
 		d.reply = p.scripted(at)

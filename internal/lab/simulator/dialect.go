@@ -20,6 +20,8 @@ type dialect struct {
 	failureType func(problem) string            // what typeHeader has
 	denial      func(Denial, *exchange) problem // the vendor's error; zero: it has an answer instead
 	hints       func(http.Header, window)       // sets the headers of a limit; nil: there are none
+	rates       func(http.Header, []bucket)     // sets the headers of rates; nil: there are none
+	chargesMost bool                            // the longest answer that is asked for
 
 	spent func(*exchange, SpentWindow) string // sets its headers and returns its body, "" or nil: a plain 429
 }

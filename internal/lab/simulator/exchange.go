@@ -23,6 +23,7 @@ type exchange struct {
 	dialect  dialect
 	endpoint endpoint
 	call     call
+	most     float64 // the longest answer that it asks for, in tokens; 0: it does not say
 	wrong    problem // the error of an invalid request; zero: none
 	seen     Request
 }
@@ -39,6 +40,9 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.read(body, large)
 	x.call.prompt = 1 + len(body)/4
 	x.say(Say{Text: p.script.Answer})
+	if len(p.buckets) > 0 {
+		x.most = longest(body)
+	}
 	if x.streams() {
 		x.pace = p.script.Pace
 	}
@@ -92,6 +96,9 @@ func (x *exchange) head(d decision) {
 	}
 	if d.limit != nil && x.dialect.hints != nil {
 		x.dialect.hints(h, *d.limit)
+	}
+	if len(d.rates) > 0 && x.dialect.rates != nil {
+		x.dialect.rates(h, d.rates)
 	}
 	if d.last {
 		h.Set("Connection", "close")

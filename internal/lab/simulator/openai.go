@@ -25,10 +25,12 @@ func openai() dialect {
 			{method: "GET", path: "/v1/models", whole: openaiModels},
 			{method: "GET", path: "/v1/models/*", whole: openaiModel},
 		},
-		failure: openaiFailure,
-		spent:   openaiSpent,
-		denial:  openaiDenial,
-		hints:   openaiHints,
+		failure:     openaiFailure,
+		spent:       openaiSpent,
+		denial:      openaiDenial,
+		hints:       openaiHints,
+		rates:       openaiRates,
+		chargesMost: true,
 	}
 }
 

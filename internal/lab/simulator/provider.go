@@ -30,6 +30,7 @@ type Provider struct {
 	used    int
 	opens   time.Time // when the SpentWindow that is next opens; zero: it has refused nothing so far
 	log     record
+	buckets []bucket // what is left of the rates
 }
 
 // New returns a provider whose clock starts now. To use it in a synctest bubble,
@@ -39,6 +40,9 @@ func New(s Script) *Provider {
 		s.Answer = defaultAnswer
 	}
 	p := &Provider{script: s, pipe: NewPipe(), closed: make(chan struct{}), start: time.Now()}
+	for _, r := range s.Rates {
+		p.buckets = append(p.buckets, bucket{Rate: r})
+	}
 	p.server = http.Server{
 		Handler:           p,
 		ConnState:         p.follow,

@@ -27,6 +27,7 @@ type Script struct {
 	Then      Reply         // the reply when Replies are used up; nil: OK
 	Outages   []Outage      // of all endpoints; of overlapping ones the first counts
 	Limit     Limit         // of the generation endpoints; zero: none
+	Rates     []Rate        // of the generation endpoints, besides the limit; nil: none
 	Answer    string        // the text of a normal answer; "": a dozen words
 	Pace      time.Duration // the wait before each word of a stream; 0: none
 	OnRequest func(Request) // called concurrently for each request when its reply is decided; nil: not called
