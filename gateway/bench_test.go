@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -19,19 +20,27 @@ import (
 // its own, which it keeps out of the answers, and a net/http/httputil proxy.
 func BenchmarkGateway(b *testing.B) {
 	stream := strings.Repeat(`data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word "}}]}`+"\n\n", 50) + "data: [DONE]\n\n"
+	limits := http.Header{
+		"X-Ratelimit-Limit-Requests": {"10000000000"}, "X-Ratelimit-Remaining-Requests": {"9999999999"}, "X-Ratelimit-Reset-Requests": {"6ms"},
+		"X-Ratelimit-Limit-Tokens": {"1000000000000"}, "X-Ratelimit-Remaining-Tokens": {"999999999000"}, "X-Ratelimit-Reset-Tokens": {"12ms"},
+	}
 	for _, bench := range []struct {
 		name, kind, answer string
 		size               int
+		header             http.Header
 	}{
-		{"JSON 1 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 1 << 10},
-		{"JSON 64 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 64 << 10},
-		{"JSON 512 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 512 << 10},
-		{"stream of 50", "text/event-stream", stream, 1 << 10},
+		{"JSON 1 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 1 << 10, nil},
+		{"JSON 64 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 64 << 10, nil},
+		{"JSON 512 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 512 << 10, nil},
+		{"stream of 50", "text/event-stream", stream, 1 << 10, nil},
+		{"stream of 50 with limits", "text/event-stream", stream, 1 << 10, limits},
 	} {
 		base := roundTrip(func(req *http.Request) (*http.Response, error) {
 			_, _ = io.Copy(io.Discard, req.Body)
 			_ = req.Body.Close()
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {bench.kind}}, Body: io.NopCloser(strings.NewReader(bench.answer))}, nil
+			h := http.Header{"Content-Type": {bench.kind}}
+			maps.Copy(h, bench.header)
+			return &http.Response{StatusCode: 200, Header: h, Body: io.NopCloser(strings.NewReader(bench.answer))}, nil
 		})
 		g, err := gateway.New(gateway.Config{Policy: policy.Patient(), Upstreams: everything(address("provider.test")), Base: base})
 		if err != nil {

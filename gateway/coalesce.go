@@ -187,6 +187,10 @@ func (s *sharedRequest) release(c *call) {
 		s.winner = c
 		s.publish(nil, nil)
 	}
+	if s.winner == c {
+		s.headroom.Used(&s.room, s.used)
+		s.headroom.Close(&s.room)
+	}
 	if s.winner == c && s.resp != nil {
 		_ = s.resp.Body.Close() // read to its end or not at all
 		s.resp = nil
@@ -215,6 +219,9 @@ func (s *sharedRequest) finish(resp *http.Response, err error) {
 	}
 	if s.winner == nil && resp != nil {
 		_ = resp.Body.Close() // no client is left to read it
+	}
+	if s.winner == nil {
+		s.headroom.Close(&s.room)
 	}
 	s.publish(resp, err)
 }

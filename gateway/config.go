@@ -46,6 +46,8 @@ type Upstream struct {
 	Routes    []Route                   // the first that matches a request overrides the fields above
 	Transport http.RoundTripper         // reaches it; nil: the gateway's
 	Network   Network                   // how it is reached without a Transport or the gateway's Base
+	Unpaced   bool                      // requests go at once, whatever its limits; false: they wait for room below those that it states
+	Reserve   float64                   // the share of each limit that is kept for people: for sessions after a pause, and no agents; 0: none
 	Socket    SocketMode                // what happens to a WebSocket for the Responses API; "": SocketRide
 }
 

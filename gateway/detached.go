@@ -159,6 +159,9 @@ func (c *call) goesOn() bool {
 
 // passOn sends a part of the answer to the client, and keeps it. It reports whether the rest is of use.
 func (c *call) passOn(p []byte) bool {
+	if c.shared.room.Paced() {
+		c.shared.used.Scan(p)
+	}
 	k := c.kept
 	if k == nil {
 		return c.write(p, clientStallTimeout) == nil

@@ -31,6 +31,11 @@ type Event struct {
 	// before. The limit is of all requests with the same credential, not of this one; nil: see Try and Event.
 	Crossed *ratelimit.Crossing
 
+	// Queued is where the request begins to wait for room below a limit that the upstream states, and Admitted for
+	// how long it did when that ends, in a try as a rule; nil and 0: see Try and Event.
+	Queued   *ratelimit.Place
+	Admitted time.Duration
+
 	Joined    int64     // the ID of the request that this one repeats, and now waits with; 0: see Try and Event
 	Resent    bool      // the try in progress is sent again, as a pooled connection was closed before its answer began: no retry
 	Detached  bool      // the client has left, and its answer is read on for when it sends the request again

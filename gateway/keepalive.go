@@ -34,9 +34,10 @@ type keepalive struct {
 	client dialect.Client
 
 	mu        sync.Mutex
-	timer     *time.Timer // nil: an answer without a stream, and no fault so far
-	first     time.Time   // when the timer first fires
-	wait      policy.Wait // the latest
+	timer     *time.Timer    // nil: an answer without a stream, and no fault so far
+	first     time.Time      // when the timer first fires
+	wait      policy.Wait    // the latest
+	queue     *sharedRequest // that waits for room below a limit; nil: it does not
 	faults    int
 	retry     turn.Retry // with a preamble: the latest that it tells
 	secret    string     // with a preamble that has begun: permits commands
@@ -88,6 +89,21 @@ func (k *keepalive) waiting() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.schedule(lateCommitAfter)
+}
+
+// queueBegan notes that the request waits for room below a limit.
+func (k *keepalive) queueBegan(s *sharedRequest) { k.setQueue(s) }
+
+// queueEnded notes that it does not any more.
+func (k *keepalive) queueEnded() { k.setQueue(nil) }
+
+func (k *keepalive) setQueue(s *sharedRequest) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.queue = s
 }
 
 // schedule sets the timer for the first frame, or to an earlier time.
@@ -196,6 +212,11 @@ func (k *keepalive) commit() {
 
 // comment describes the wait, for a reader of the raw stream.
 func (k *keepalive) comment() string {
+	if k.queue != nil {
+		if p := k.queue.place(); p != nil {
+			return "ridethrough waits: " + p.String()
+		}
+	}
 	if k.wait.Fault == nil {
 		return "ridethrough waits"
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/route"
 	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
 	"github.com/ridethrough/ridethrough/turn"
@@ -40,12 +41,15 @@ type sharedRequest struct {
 	ctx       context.Context // ends with the last client and with the gateway
 	cancel    context.CancelCauseFunc
 	failover  failover
-	stopDrain func() bool   // stops Drain from ending the request while the breaker blocks it; nil: it is not blocked
-	tries     int           // at all upstreams, early probes included
-	before    policy.Wait   // last, when another gateway has begun to hold the try in progress
-	early     bool          // the wait that it goes on in begins with a try, which does not count if it fails
-	permit    quotePermit   // of the try in progress
-	maxWait   time.Duration // the longest total wait that its client allows, with what an earlier request waited; 0: no limit
+	stopDrain func() bool       // stops Drain from ending the request while the breaker blocks it; nil: it is not blocked
+	tries     int               // at all upstreams, early probes included
+	before    policy.Wait       // last, when another gateway has begun to hold the try in progress
+	early     bool              // the wait that it goes on in begins with a try, which does not count if it fails
+	permit    quotePermit       // of the try in progress
+	maxWait   time.Duration     // the longest total wait that its client allows, with what an earlier request waited; 0: no limit
+	room      ratelimit.Call    // its place at the limits of the upstream
+	used      ratelimit.Charged // what its answer has cost
+	queuedAt  time.Time         // when it began to wait for room; zero: it does not
 
 	mu          sync.Mutex
 	calls       []*call                 // whose clients are connected; the leader first, if it is
@@ -95,6 +99,7 @@ func (c *call) newShared() *sharedRequest {
 func (s *sharedRequest) enterBreaker() {
 	s.caller = s.at.breaker.Caller(breaker.Scope{Model: s.at.model, Credential: s.leader.credentialFor(s.at.upstream)})
 	s.caller.OnBlock, s.caller.ModelOnly = s.blocked, s.at.again
+	s.enterQueue()
 	if s.paused {
 		s.caller.Pause()
 	}
@@ -260,33 +265,6 @@ func (s *sharedRequest) recovered(r policy.Run, waited time.Duration) {
 	s.setLast(policy.Wait{Run: r, Waited: waited})
 	all := s.overall()
 	s.announce(turn.Recovered{Name: s.name(), Upstream: s.upstreamName(), Retries: all.Retries(), Waited: all.Waited})
-}
-
-// blocked notes that the breaker blocks a try. There is no try in progress, so
-// that Drain may end the whole request.
-func (s *sharedRequest) blocked(why breaker.BlockReason) {
-	state := stateQueued
-	if why == breaker.Paused {
-		state = statePaused
-	}
-	s.setState(state)
-	if s.isDetached() {
-		s.cancel(errLeft)
-	}
-	if s.stopDrain == nil {
-		s.stopDrain = context.AfterFunc(s.draining, func() { s.cancel(errClosing) })
-		s.caller.OnUnblock = s.unblocked
-	}
-	for _, c := range s.callsWaiting() {
-		c.keepalive.waiting()
-	}
-}
-
-// unblocked notes that the breaker has let the try go, or has ended it.
-func (s *sharedRequest) unblocked() {
-	s.stopDrain()
-	s.stopDrain = nil
-	s.setState(stateTrying)
 }
 
 // opened notes that an answer has begun without content so far.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
@@ -38,16 +39,16 @@ func (s *sharedRequest) leaves() time.Time {
 	return end
 }
 
-// acquire waits at the breaker for the permit for a try, until the request leaves for the next upstream. It stays
+// acquire waits for room and for the permit for a try, until the request leaves for the next upstream. It stays
 // as long as it is paused.
 func (s *sharedRequest) acquire(ctx context.Context) (retry.Permit, error) {
 	end := s.failover.Leaves()
 	if end.IsZero() {
-		return s.caller.Acquire(ctx)
+		return s.acquireBoth(ctx)
 	}
 	bounded, cancel := context.WithDeadlineCause(ctx, end, errPatience)
 	defer cancel()
-	p, err := s.caller.Acquire(bounded)
+	p, err := s.acquireBoth(bounded)
 	switch {
 	case err == nil || context.Cause(bounded) != errPatience:
 		return p, err
@@ -57,8 +58,48 @@ func (s *sharedRequest) acquire(ctx context.Context) (retry.Permit, error) {
 	return nil, &fault.Error{Kind: fault.Timeout, Message: errPatience.Error(), Rule: "gateway/patience"}
 }
 
-// errPatience is why a request that waits behind a probe leaves for the next upstream.
-var errPatience = errors.New("no probe of the outage has passed")
+// acquireBoth waits for room below the limits, and then for the breaker's permit.
+func (s *sharedRequest) acquireBoth(ctx context.Context) (retry.Permit, error) {
+	if err := s.awaitRoom(ctx); err != nil {
+		return nil, err
+	}
+	return s.caller.Acquire(ctx)
+}
+
+// blocked notes that the breaker blocks a try. There is no try in progress, so
+// that Drain may end the whole request.
+func (s *sharedRequest) blocked(why breaker.BlockReason) {
+	state := stateQueued
+	if why == breaker.Paused {
+		state = statePaused
+	}
+	s.block(state)
+}
+
+// block notes that a try waits to be let go.
+func (s *sharedRequest) block(state string) {
+	s.setState(state)
+	if s.isDetached() {
+		s.cancel(errLeft)
+	}
+	if s.stopDrain == nil {
+		s.stopDrain = context.AfterFunc(s.draining, func() { s.cancel(errClosing) })
+		s.caller.OnUnblock = s.unblocked
+	}
+	for _, c := range s.callsWaiting() {
+		c.keepalive.waiting()
+	}
+}
+
+// unblocked notes that the breaker has let the try go, or has ended it.
+func (s *sharedRequest) unblocked() {
+	s.stopDrain()
+	s.stopDrain = nil
+	s.setState(stateTrying)
+}
+
+// errPatience is why a request that waits to be sent leaves for the next upstream.
+var errPatience = errors.New("it has not been let go in time")
 
 // isPaused reports whether an operator has paused the request or its upstream.
 func (s *sharedRequest) isPaused() bool {

@@ -37,10 +37,11 @@ const (
 // Wait is a request that waits for its answer.
 type Wait struct {
 	Call
-	policy.Wait        // the latest. Fault nil: no try has failed yet. Due zero: no try is scheduled
-	State       string // "waiting", "trying", "queued" or "paused"
-	Next        string // the fallback where Skip sends it: an upstream, with the model if that is another; "": none
-	Held        bool   // the headers are out, and a keepalive is sent
+	policy.Wait                  // the latest. Fault nil: no try has failed yet. Due zero: no try is scheduled
+	State       string           // "waiting", "trying", "queued" or "paused"
+	Next        string           // the fallback where Skip sends it: an upstream, with the model if that is another; "": none
+	Held        bool             // the headers are out, and a keepalive is sent
+	Place       *ratelimit.Place // where it waits for room below a limit that the upstream states; nil: it does not
 }
 
 // Health is the state of an upstream.
@@ -109,7 +110,7 @@ func (w waitingCall) view() Wait {
 	s := w.shared
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := Wait{Call: w.info, Wait: s.soFar(), State: s.state, Next: s.skipsTo, Held: held}
+	out := Wait{Call: w.info, Wait: s.soFar(), State: s.state, Next: s.skipsTo, Held: held, Place: s.place()}
 	out.Upstream, out.Model = s.at.Name, s.at.model
 	if out.State != stateWaiting {
 		out.Due = time.Time{}
@@ -136,7 +137,9 @@ func (s *sharedRequest) act(do Command) bool {
 			go func() { _ = hold.RetryNow(s.ctx) }() // ends in seconds; on an error the wait goes on
 			return true
 		}
-		s.caller.RetryNow()
+		if !s.headroom.Now(&s.room) {
+			s.caller.RetryNow()
+		}
 	case Pause:
 		s.paused = true
 		s.caller.Pause()
@@ -154,6 +157,7 @@ func (s *sharedRequest) act(do Command) bool {
 		if hold != nil {
 			hold.Leave()
 		}
+		s.headroom.Now(&s.room) // where that is the end
 	default:
 		return false
 	}
@@ -170,12 +174,14 @@ func (g *Gateway) ActOn(upstream string, do Command) bool {
 	switch do {
 	case RetryNow:
 		up.breaker.RetryNow()
+		g.headroom.NowAll(up.Name)
 	case Pause:
 		up.breaker.Pause("a command")
 	case Resume:
 		up.breaker.Resume()
 	case GiveUp:
 		up.breaker.GiveUp()
+		g.giveUpQueued(up)
 	default:
 		return false
 	}

@@ -219,8 +219,8 @@ func TestLimit_IsWholeAfterItsReset(t *testing.T) {
 // Without limits, an answer costs a look at the names of its headers.
 func TestAppend_AllocatesNothingWithoutLimits(t *testing.T) {
 	h := lines("date: Mon, 02 Nov 2026 21:00:00 GMT\ncontent-type: text/event-stream\nx-request-id: 7\nalt-svc: h3\nserver: nginx\nx-frame-options: DENY")
-	var table ratelimit.Table
-	if n := testing.AllocsPerRun(100, func() { table.Observe(ratelimit.Key{Upstream: "u"}, h, now) }); n != 0 {
+	table := ratelimit.Table{Clock: &still{now: now}}
+	if n := testing.AllocsPerRun(100, func() { table.Observe(&ratelimit.Call{Key: ratelimit.Key{Upstream: "u"}}, 200, h) }); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}
 }
@@ -255,10 +255,10 @@ func BenchmarkObserve(b *testing.B) {
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			h := lines(bb.answer)
-			var table ratelimit.Table
+			table := ratelimit.Table{Clock: &still{now: now}}
 			b.ReportAllocs()
 			for b.Loop() {
-				table.Observe(ratelimit.Key{Upstream: "u"}, h, now)
+				table.Observe(&ratelimit.Call{Key: ratelimit.Key{Upstream: "u"}}, 200, h)
 			}
 		})
 	}

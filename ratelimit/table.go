@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/clock"
 )
 
 // Key is whose limits they are.
@@ -37,32 +39,48 @@ const rearm = 0.1
 // maxKeys is how many keys a Table keeps.
 const maxKeys = 1024
 
-// Table keeps the limits that were stated last, of the latest 1024 keys. The zero Table is ready. It may be used by
-// many goroutines at the same time and must not be copied.
+// Table keeps the limits that were stated last, of the latest 1024 keys, and holds requests back that would exceed
+// them. The zero Table is ready. It may be used by many goroutines at the same time and must not be copied.
 type Table struct {
+	Clock clock.Clock // by which requests wait; nil: the machine's
+
 	mu      sync.Mutex
 	entries map[Key]*entry
-	clock   uint64 // counts answers with limits, to find the oldest entry
+	answers uint64 // with limits, to find the oldest entry
 }
 
 // entry has the limits of a key.
 type entry struct {
-	limits [maxLimits]known
-	n      int
-	latest uint64 // of the answers, on the table's clock
+	queue
+	limits    [maxLimits]known
+	known     int
+	latest    uint64    // of the answers, of those with limits
+	uncounted spent     // let go while nothing was known
+	paces     bool      // one of the limits holds requests back
+	countsMax bool      // the longest answer that a request asks for counts, not the one that it gets
+	gone      time.Time // when a request went last, or began to wait while none did
+	read      time.Time // when an answer was read last
+	timer     clock.Timer
+	perByte   float64 // tokens of a request
+	output    float64 // tokens of an answer
 }
 
-// known is a limit, and which levels its share has reached.
+// known is a limit, which levels its share has reached, and what is left of it.
 type known struct {
 	Limit
 	level int // so many of levels
+	bucket
 }
 
-// Observe notes the limits that an answer states, and returns which are nearly used up since. An answer without
-// any costs nothing but a look at the names of its headers.
-func (t *Table) Observe(k Key, h http.Header, now time.Time) (crossed []Crossing) {
+// Observe notes the limits that the answer to a call states, and returns which are nearly used up since. An answer
+// without any costs nothing but a look at the names of its headers.
+func (t *Table) Observe(c *Call, status int, h http.Header) (crossed []Crossing) {
 	found := find(h)
 	if found == 0 {
+		return nil
+	}
+	now := t.now()
+	if status < http.StatusBadRequest && t.isCalm(c, now) {
 		return nil
 	}
 	limits := read(make([]Limit, 0, maxLimits), h, found, now)
@@ -71,17 +89,56 @@ func (t *Table) Observe(k Key, h http.Header, now time.Time) (crossed []Crossing
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.clock++
+	t.answers++
+	var e *entry
 	for _, l := range limits {
-		of := k
+		of := c.Key
 		if l.Account {
 			of.Model = ""
 		}
-		if level := t.entry(of).set(l); level > 0 {
+		if e == nil || l.Account {
+			e = t.entry(of)
+		}
+		place := e.place(l.Name)
+		k := &e.limits[place]
+		k.pace(c, c.entry == e, e.uncounted, status, &l, place, now)
+		if level := k.set(l); level > 0 {
 			crossed = append(crossed, Crossing{of, level, l})
 		}
 	}
+	if c.entry != nil {
+		c.entry.land(c)
+	}
+	if e = t.entries[c.Key]; e != nil {
+		e.read = now
+		e.review()
+		t.dispatch(e, now)
+	}
 	return crossed
+}
+
+// calmTime is how long what was stated last is good enough while much is left of each limit: reading all that an
+// answer states takes a hundredth of what else a request costs.
+const calmTime = 50 * time.Millisecond
+
+// isCalm reports whether what the answer to a call states need not be read.
+func (t *Table) isCalm(c *Call, now time.Time) bool {
+	e := c.entry
+	if e == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now.Sub(e.read) >= calmTime {
+		return false
+	}
+	for i := range e.limits[:e.known] {
+		if k := &e.limits[i]; k.Used > 0.5 || k.rate > 0 && k.leftAt(now) < k.limit/2 {
+			return false
+		}
+	}
+	e.land(c)
+	return true
 }
 
 // entry returns that of a key, or a new one in the place of the oldest. mu is held.
@@ -94,10 +151,10 @@ func (t *Table) entry(k Key) *entry {
 		if len(t.entries) >= maxKeys {
 			t.evict()
 		}
-		e = &entry{}
+		e = &entry{perByte: tokensPerByte, output: firstOutput}
 		t.entries[k] = e
 	}
-	e.latest = t.clock
+	e.latest = t.answers
 	return e
 }
 
@@ -106,20 +163,17 @@ func (t *Table) evict() {
 	var oldest Key
 	first := true
 	for k, e := range t.entries {
-		if first || e.latest < t.entries[oldest].latest {
+		if e.n == 0 && (first || e.latest < t.entries[oldest].latest) {
 			oldest, first = k, false
 		}
 	}
-	delete(t.entries, oldest)
+	if !first {
+		delete(t.entries, oldest)
+	}
 }
 
-// set keeps a limit in the place of the one of the same name, or of the oldest. It returns the level that its share
-// has reached; 0: none, or it had before.
-func (e *entry) set(l Limit) (reached float64) {
-	k := e.place(l.Name)
-	if k.Name != l.Name {
-		k.level = 0
-	}
+// set replaces the limit, and returns the level that its share has reached; 0: none, or it had before.
+func (k *known) set(l Limit) (reached float64) {
 	k.Limit = l
 	for k.level > 0 && l.Used < levels[k.level-1]-rearm {
 		k.level--
@@ -131,23 +185,22 @@ func (e *entry) set(l Limit) (reached float64) {
 	return reached
 }
 
-// place returns where the limit of a name is kept.
-func (e *entry) place(name string) *known {
-	oldest := &e.limits[0]
-	for i := range e.limits[:e.n] {
-		k := &e.limits[i]
-		if k.Name == name {
-			return k
+// place returns the place of the limit of a name. A new one has that of the oldest where there are too many.
+func (e *entry) place(name string) (oldest int) {
+	for i := range e.limits[:e.known] {
+		if e.limits[i].Name == name {
+			return i
 		}
-		if k.Seen.Before(oldest.Seen) {
-			oldest = k
+		if e.limits[i].Seen.Before(e.limits[oldest].Seen) {
+			oldest = i
 		}
 	}
-	if e.n == len(e.limits) {
-		return oldest
+	if e.known < len(e.limits) {
+		oldest = e.known
+		e.known++
 	}
-	e.n++
-	return &e.limits[e.n-1]
+	e.limits[oldest] = known{}
+	return oldest
 }
 
 // Show returns what is left of the limits at a time, of one upstream, by credential and model. A limit that has
@@ -160,7 +213,7 @@ func (t *Table) Show(upstream string, now time.Time) (all []Headroom) {
 			continue
 		}
 		h := Headroom{Key: k}
-		for _, l := range e.limits[:e.n] {
+		for _, l := range e.limits[:e.known] {
 			if now.Sub(l.Seen) <= l.Window+day {
 				h.Limits = append(h.Limits, l.At(now))
 			}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestTable_TellsOfACrossingOnce(t *testing.T) {
-	var table ratelimit.Table
+	table := ratelimit.Table{Clock: &still{now: now}}
 	k := ratelimit.Key{Upstream: "openai", Credential: "c", Model: "gpt-5"}
 	for i, tt := range []struct {
 		used int
@@ -36,7 +36,7 @@ func TestTable_TellsOfACrossingOnce(t *testing.T) {
 	} {
 		h := headers("x-ratelimit-limit-tokens", "100", "x-ratelimit-remaining-tokens", strconv.Itoa(100-tt.used))
 		got := []float64{}
-		for _, c := range table.Observe(k, h, now) {
+		for _, c := range table.Observe(&ratelimit.Call{Key: k}, 200, h) {
 			if c.Key != k || c.Limit.Name != "tokens" {
 				t.Errorf("step %d: a crossing of %+v, want of the tokens of %+v", i, c, k)
 			}
@@ -50,11 +50,11 @@ func TestTable_TellsOfACrossingOnce(t *testing.T) {
 
 // The windows of a subscription are of all models: two models cross a level once.
 func TestTable_SharesWindowsOfAnAccount(t *testing.T) {
-	var table ratelimit.Table
+	table := ratelimit.Table{Clock: &still{now: now}}
 	h := headers("anthropic-ratelimit-unified-5h-utilization", "0.9", "anthropic-ratelimit-requests-limit", "50", "anthropic-ratelimit-requests-remaining", "5")
 	crossings := 0
 	for _, model := range []string{"opus", "sonnet"} {
-		for _, c := range table.Observe(ratelimit.Key{Upstream: "anthropic", Credential: "c", Model: model}, h, now) {
+		for _, c := range table.Observe(&ratelimit.Call{Key: ratelimit.Key{Upstream: "anthropic", Credential: "c", Model: model}}, 200, h) {
 			if c.Limit.Name == "5h" {
 				crossings++
 			}
@@ -80,9 +80,9 @@ func TestTable_SharesWindowsOfAnAccount(t *testing.T) {
 }
 
 func TestTable_ForgetsWhatIsOld(t *testing.T) {
-	var table ratelimit.Table
+	table := ratelimit.Table{Clock: &still{now: now}}
 	h := headers("x-ratelimit-limit-tokens", "100", "x-ratelimit-remaining-tokens", "1")
-	table.Observe(ratelimit.Key{Upstream: "u"}, h, now)
+	table.Observe(&ratelimit.Call{Key: ratelimit.Key{Upstream: "u"}}, 200, h)
 	for after, want := range map[time.Duration]int{time.Hour: 1, 25 * time.Hour: 0} {
 		if got := table.Show("u", now.Add(after)); len(got) != want {
 			t.Errorf("after %v: got %+v, want %d", after, got, want)
@@ -91,10 +91,10 @@ func TestTable_ForgetsWhatIsOld(t *testing.T) {
 }
 
 func TestTable_IsBounded(t *testing.T) {
-	var table ratelimit.Table
+	table := ratelimit.Table{Clock: &still{now: now}}
 	h := headers("x-ratelimit-limit-tokens", "100", "x-ratelimit-remaining-tokens", "1")
 	for i := range 3000 {
-		table.Observe(ratelimit.Key{Upstream: "u", Credential: strconv.Itoa(i)}, h, now.Add(time.Duration(i)))
+		table.Observe(&ratelimit.Call{Key: ratelimit.Key{Upstream: "u", Credential: strconv.Itoa(i)}}, 200, h)
 	}
 	got := table.Show("u", now)
 	if len(got) != 1024 {

@@ -158,11 +158,18 @@ func parseTime(v string, clock, now time.Time) hint {
 	if v == "" {
 		return hint{}
 	}
-	if len(v) > len("2006-") && v[4] == '-' { // before a failed parse allocates
+	if len(v) > len("2006-") && v[4] == '-' { // before another parse fails, which allocates
 		if t, err := time.Parse(time.RFC3339, v); err == nil {
 			return hint{at: localInstant(t, clock, now)}
 		}
 		return hint{}
+	}
+	if last := v[len(v)-1]; last == 's' || last == 'm' || last == 'h' { // as before
+		d, rest, ok := parseSpan(v)
+		if !ok || rest != "" {
+			d = 0
+		}
+		return hint{wait: d}
 	}
 	if n, err := strconv.ParseFloat(v, 64); err == nil {
 		switch {
@@ -238,6 +245,9 @@ func parseSpan(s string) (d time.Duration, rest string, ok bool) {
 	var seconds float64
 	for rest = s; ; ok = true {
 		n := numberLen(rest)
+		if n == 0 {
+			break
+		}
 		value, err := strconv.ParseFloat(rest[:n], 64)
 		if err != nil {
 			break

@@ -26,7 +26,7 @@ var house = []row{
 	{floor: 1, path: "internal/atomicfile"},
 	{floor: 1, path: "retry", uses: "fault fault/classify internal/clock policy"},
 	{floor: 1, path: "breaker", uses: "fault internal/clock retry"},
-	{floor: 1, path: "ratelimit", uses: "fault/classify"},
+	{floor: 1, path: "ratelimit", uses: "fault/classify internal/clock"},
 	{floor: 1, path: "internal/coding"},
 	{floor: 1, path: "internal/latency"},
 	{floor: 1, path: "internal/preamble", uses: "turn"},

@@ -56,6 +56,7 @@ func ExampleConfig_Show() {
 	//       idle: 5m                   # default
 	//     body: 32MiB                  # default
 	//     responses-websocket: ride    # default
+	//     admission: learned           # default
 	// spool:
 	//   memory: 64MiB                  # default
 	//   disk: 2GiB                     # default

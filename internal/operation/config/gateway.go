@@ -112,7 +112,7 @@ func (m *mapper) secret(path, what string, from secret) func() (string, error) {
 
 func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	made := gateway.Upstream{
-		Name: name, API: u.api, NoKey: u.key.none, Body: u.body, Socket: gateway.SocketMode(u.socket),
+		Name: name, API: u.api, NoKey: u.key.none, Body: u.body, Socket: gateway.SocketMode(u.socket), Unpaced: u.pacing == admissionOff, Reserve: u.reserve,
 		Network: gateway.Network{CA: m.file("upstreams."+name+".ca", u.ca), Proxy: u.proxy, HTTP2: u.http2 == priorKnowledge},
 		Policy:  m.config.policyOf(u.policy, u.quota), Limits: u.limits.over(gateway.DefaultLimits()), Fallback: gatewayFallbacks(u.fallback),
 	}

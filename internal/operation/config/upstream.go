@@ -23,6 +23,8 @@ type upstream struct {
 	fallback []fallback
 	routes   []route
 	socket   string
+	pacing   string
+	reserve  float64
 	ca       string
 	proxy    string
 	http2    string
@@ -68,9 +70,17 @@ func upstreams() codec[upstream] {
 		newField("proxy", proxyURL(), func(u *upstream) *string { return &u.proxy }, fieldDoc{"The proxy to this upstream. none connects directly.", "", "the proxy that HTTPS_PROXY or HTTP_PROXY names, unless NO_PROXY excludes the host"}),
 		newField("http2", oneOf("a way to speak HTTP/2", priorKnowledge), func(u *upstream) *string { return &u.http2 }, fieldDoc{"prior-knowledge speaks HTTP/2 to an http:// address without asking first (h2c), for a server that speaks nothing else.", "", "HTTP/1.1 to http://; negotiated with https://"}),
 		newField("responses-websocket", oneOf("what happens to a WebSocket", socketModes()...), func(u *upstream) *string { return &u.socket }, fieldDoc{"What happens to a client that opens a WebSocket for the Responses API, as Codex does: `ride` keeps its requests waiting and retries them like POSTs, `426` makes it send POSTs, `tunnel` hands the socket to the upstream and retries nothing.", string(gateway.SocketRide), ""}),
+		newField("admission", oneOf("how requests are let go", admissionLearned, admissionOff), func(u *upstream) *string { return &u.pacing }, fieldDoc{"`learned` keeps a request waiting that would exceed a limit that the provider states in its answers, `off` sends each at once.", admissionLearned, ""}),
+		newField("reserve", share(), func(u *upstream) *float64 { return &u.reserve }, fieldDoc{"How much of each limit a minute is kept for people: sessions that have paused for 3s, and no agents.", "", "none"}),
 		newField("status-page", statusPage(), func(u *upstream) *string { return &u.statusPage }, fieldDoc{"The provider's status page, which is read while the upstream fails, every two minutes, and shown beside what was measured: `anthropic`, `openai`, `google-cloud`, or the URL of a `summary.json` of another. No credential is sent.", "", "it is not read"}),
 	)
 }
+
+// The values of admission.
+const (
+	admissionLearned = "learned"
+	admissionOff     = "off"
+)
 
 // priorKnowledge is the value of http2, as HTTP/2 calls it (RFC 9113, 3.3).
 const priorKnowledge = "prior-knowledge"

@@ -43,6 +43,8 @@ func progress(log *slog.Logger, e gateway.Event) {
 		about(log, e.Call, nil).Info("sent again at once, since a kept connection was closed")
 	case e.Detached:
 		about(log, e.Call, nil).Info("client left, answer is read on")
+	case e.Queued != nil:
+		about(log, e.Call, nil).Info("waits for room below a limit of the upstream", "why", e.Queued.String())
 	case e.Crossed != nil:
 		crossed(log, e)
 	case e.Replayed != 0:

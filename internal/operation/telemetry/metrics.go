@@ -35,9 +35,10 @@ var (
 type counts struct {
 	requests, recovered, left, switched *metrics.Counters // by face, upstream and model
 	resent, detached, replayed, silent  *metrics.Counters // likewise
+	queued                              *metrics.Counters // likewise
 	tries, shared, retries              *metrics.Counters // by kind as well
 	gaveUp, brokeOff                    *metrics.Counters // likewise
-	content, waited                     *metrics.Histograms
+	content, waited, queueTime          *metrics.Histograms
 
 	mu     sync.RWMutex
 	models map[string]bool
@@ -89,6 +90,8 @@ func newCounts(to *metrics.Registry, version string) *counts {
 	m.gaveUp = counter("gave_up_total", "Requests that failed, by kind of the last fault.", "kind")
 	m.brokeOff = counter("broke_off_total", "Answers that failed after their first content.", "kind")
 	m.silent = counter("silent_tries_total", "Tries that ended because nothing of an answer came in time.")
+	m.queued = counter("queued_total", "Requests that waited a second or more for room below a limit that the upstream states.")
+	m.queueTime = histogram("queue_seconds", "Time of these in the queue.", waitBuckets)
 	m.content = histogram("time_to_first_content_seconds", "Time from the arrival of a request to the first content of its answer, waits included.", contentBuckets)
 	m.waited = histogram("wait_seconds", "Total wait of requests that had to wait.", waitBuckets)
 	build := to.Gauges(namespace+"build_info", "Version of the program as a label; always 1.", "version", "go_version")
@@ -104,6 +107,10 @@ func (m *counts) watch(e gateway.Event) {
 	}
 	if e.Resent {
 		p.of(m.resent).Inc()
+	}
+	if e.Admitted > 0 {
+		p.of(m.queued).Inc()
+		m.queueTime.With(p.face, p.upstream).Observe(e.Admitted.Seconds())
 	}
 	if e.Detached {
 		p.of(m.detached).Inc()

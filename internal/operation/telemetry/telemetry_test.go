@@ -120,8 +120,8 @@ func watching(t *testing.T, c telemetry.Config, events ...gateway.Event) *teleme
 }
 
 func TestMetrics_OfDetachedAnswers(t *testing.T) {
-	tel := watching(t, telemetry.Config{}, gateway.Event{Call: call, Detached: true}, gateway.Event{Call: call, Replayed: 1}, gateway.Event{Call: call, Replayed: 2}, gateway.Event{Call: call, Resent: true})
-	for name, want := range map[string]string{"detached_total": "1", "replayed_total": "2", "resent_total": "1"} {
+	tel := watching(t, telemetry.Config{}, gateway.Event{Call: call, Detached: true}, gateway.Event{Call: call, Replayed: 1}, gateway.Event{Call: call, Replayed: 2}, gateway.Event{Call: call, Resent: true}, gateway.Event{Call: call, Queued: &ratelimit.Place{}}, gateway.Event{Call: call, Admitted: 2 * time.Second})
+	for name, want := range map[string]string{"detached_total": "1", "replayed_total": "2", "resent_total": "1", "queued_total": "1"} {
 		w := httptest.NewRecorder()
 		tel.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 		if line := "ridethrough_" + name + `{face="gateway",model="gpt-5",upstream="work"} ` + want + "\n"; !strings.Contains(w.Body.String(), line) {
@@ -489,6 +489,8 @@ func TestLog_OneLinePerTransition(t *testing.T) {
 		{gateway.Event{Event: leaves(busy, 0)}, `"client left","request":17,"retries":0`},
 		{gateway.Event{Detached: true}, `"level":"INFO","model":"gpt-5","msg":"client left, answer is read on"`},
 		{gateway.Event{Replayed: 7}, `"level":"INFO","model":"gpt-5","msg":"given the answer that an identical request had left","replayed":7`},
+		{gateway.Event{Queued: &ratelimit.Place{Ahead: 3, In: 12 * time.Second, Limit: ratelimit.Limit{Unit: ratelimit.Requests, Limit: 50}}}, `"level":"INFO","model":"gpt-5","msg":"waits for room below a limit of the upstream","request":17,"upstream":"work","why":"3 ahead, 0 of 50 requests/min left, about 12 s"`},
+		{gateway.Event{Admitted: time.Minute}, ""},
 		{gateway.Event{At: noon, Crossed: window}, `"level":"INFO","limit":"5h","msg":"limit of the upstream is nearly used up","reset":"2h0m0s","upstream":"work","used":"96%"`},
 		{gateway.Event{Joined: 7}, `"joined":7,"level":"INFO","model":"gpt-5","msg":"joined an identical request in progress"`},
 		{gateway.Event{Event: turn.Switched{From: "a", Why: "HTTP 404: no such model"}}, `"error":"HTTP 404: no such model","from":"a","level":"WARN","model":"gpt-5","msg":"failover to another upstream or model"`},

@@ -159,6 +159,10 @@ func (t *traces) addStep(c traced, e gateway.Event) {
 	case e.Detached:
 		c.AddEvent("detached", trace.WithTimestamp(e.At))
 	case e.Crossed != nil: // about the credential, not about the call
+	case e.Queued != nil:
+		c.AddEvent("queued", trace.WithTimestamp(e.At))
+	case e.Admitted != 0:
+		c.AddEvent("let go", trace.WithTimestamp(e.At))
 	default:
 		t.tried(c, e)
 	}

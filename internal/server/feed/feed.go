@@ -67,9 +67,12 @@ func (f *Feed) Boot() string { return f.boot }
 
 // Watch publishes an event of the gateway, or of a turn: it is for gateway.Config.OnEvent and package turns.
 func (f *Feed) Watch(e gateway.Event) {
-	if e.Crossed != nil {
+	switch {
+	case e.Crossed != nil:
 		f.limitUsed(e)
 		return
+	case e.Queued != nil, e.Admitted != 0:
+		return // no fault
 	}
 	switch e.Event.(type) {
 	case turn.Start:

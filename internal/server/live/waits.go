@@ -59,8 +59,9 @@ type callWait struct {
 	Upstream string `json:"upstream"`
 	Model    string `json:"model,omitzero"`
 	Stream   bool   `json:"stream"`
-	Held     bool   `json:"held"`          // keepalives go to the client
-	Next     string `json:"next,omitzero"` // the fallback where skip sends it; left out: none
+	Held     bool   `json:"held"`           // keepalives go to the client
+	Next     string `json:"next,omitzero"`  // the fallback where skip sends it; left out: none
+	Limit    string `json:"limit,omitzero"` // for which it waits, in words; left out: it waits for no limit
 	waitView
 }
 
@@ -69,7 +70,7 @@ func (v callWait) key() int64 { return v.ID }
 
 // same reports whether nothing has changed but the time.
 func (v callWait) same(o callWait) bool {
-	v.waitView = v.withTimeOf(o.waitView)
+	v.waitView, v.Limit = v.withTimeOf(o.waitView), o.Limit
 	return v == o
 }
 
@@ -83,6 +84,10 @@ func (l *Live) loadCalls() []callWait {
 		all[i] = callWait{
 			ID: w.ID, State: w.State, Session: w.Session, Client: w.Client, API: w.API, Upstream: w.Upstream,
 			Model: w.Model, Stream: w.Stream, Held: w.Held, Next: w.Next, waitView: viewWait(&w.Wait, w.Retries(), w.Began, now),
+		}
+		if p := w.Place; p != nil {
+			all[i].Limit = p.String()
+			all[i].RemainingMs = p.In.Milliseconds()
 		}
 	}
 	return all

@@ -1,0 +1,126 @@
+package ratelimit
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// Charged is what a provider says that an answer has cost, in tokens.
+type Charged struct {
+	Input   float64 // without what was read from a prompt cache where the provider counts that apart
+	Written float64 // of Input, written to a prompt cache
+	Cached  float64 // read from a prompt cache, and not in Input
+	Output  float64
+}
+
+// usageFields are the members of the APIs' usages.
+var usageFields = [...]struct {
+	name string
+	add  func(*Charged, float64)
+}{
+	{`"input_tokens":`, func(u *Charged, n float64) { u.Input = n }},
+	{`"prompt_tokens":`, func(u *Charged, n float64) { u.Input = n }},
+	{`"promptTokenCount":`, func(u *Charged, n float64) { u.Input = n }},
+	{`"inputTokens":`, func(u *Charged, n float64) { u.Input = n }},
+	{`"cache_creation_input_tokens":`, func(u *Charged, n float64) { u.Written = n }},
+	{`"cache_read_input_tokens":`, func(u *Charged, n float64) { u.Cached = n }},
+	{`"output_tokens":`, func(u *Charged, n float64) { u.Output = n }},
+	{`"completion_tokens":`, func(u *Charged, n float64) { u.Output = n }},
+	{`"candidatesTokenCount":`, func(u *Charged, n float64) { u.Output = n }},
+	{`"outputTokens":`, func(u *Charged, n float64) { u.Output = n }},
+}
+
+// usageMark begins a usage in all of the APIs, and usageSize is where it ends at the latest.
+var usageMark = []byte(`"usage`)
+
+const usageSize = 1 << 10
+
+// Scan looks for usages in a part of an answer, such as an event of a stream or a whole body. The later ones hold.
+func (u *Charged) Scan(part []byte) {
+	for {
+		at := bytes.Index(part, usageMark)
+		if at < 0 {
+			return
+		}
+		part = part[at+len(usageMark):]
+		colon := bytes.IndexByte(part[:min(len(part), 12)], ':') // "usage": or "usageMetadata":
+		if colon < 0 {
+			continue
+		}
+		object := bytes.TrimLeft(part[colon+1:min(len(part), usageSize)], " ")
+		if len(object) == 0 || object[0] != '{' {
+			continue
+		}
+		u.read(object)
+	}
+}
+
+// read reads one usage. What it does not state stays as it is.
+func (u *Charged) read(object []byte) {
+	object = withoutInner(object)
+	found := *u
+	found.Input -= found.Written
+	for _, f := range usageFields {
+		if at := bytes.Index(object, []byte(f.name)); at >= 0 {
+			if n, ok := leadingNumber(object[at+len(f.name):]); ok {
+				f.add(&found, n)
+			}
+		}
+	}
+	found.Input += found.Written
+	*u = found
+}
+
+// withoutInner returns an object up to its end, without the objects in it.
+func withoutInner(object []byte) []byte {
+	flat := make([]byte, 0, len(object))
+	depth := 0
+	for _, c := range object {
+		if c == '{' {
+			depth++
+		}
+		if depth == 1 {
+			flat = append(flat, c)
+		}
+		if c == '}' {
+			depth--
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	return flat
+}
+
+// maxFields are the members with which requests bound their answers.
+var maxFields = [...]string{`"max_tokens":`, `"max_completion_tokens":`, `"max_output_tokens":`, `"maxOutputTokens":`}
+
+// MaxTokens looks in a part of a request's body for the longest answer that it asks for, in tokens; 0: it is not there.
+func MaxTokens(part []byte) int64 {
+	for {
+		at := bytes.Index(part, []byte(`"max`))
+		if at < 0 {
+			return 0
+		}
+		part = part[at:]
+		for _, field := range maxFields {
+			if rest, ok := bytes.CutPrefix(part, []byte(field)); ok {
+				if n, ok := leadingNumber(rest); ok {
+					return int64(n)
+				}
+			}
+		}
+		part = part[1:]
+	}
+}
+
+// leadingNumber parses the number that a text begins with.
+func leadingNumber(s []byte) (float64, bool) {
+	s = bytes.TrimLeft(s, " ")
+	n := 0
+	for n < len(s) && n < 16 && '0' <= s[n] && s[n] <= '9' {
+		n++
+	}
+	value, err := strconv.ParseFloat(string(s[:n]), 64)
+	return value, err == nil && value <= most
+}
