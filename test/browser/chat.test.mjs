@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test, { after } from 'node:test'
 
-import { browser, close, countdown, open, shown, text, until, world } from './world.mjs'
+import { accessible, browser, close, countdown, open, shown, text, until, world } from './world.mjs'
 
 after(close)
 
@@ -241,4 +241,42 @@ test('the rest of a very long answer is shown on demand', async (t) => {
   assert.equal((await text(page, '.answer .prose')).length, 100_000)
   await page.getByRole('button', { name: 'Show 10\u2009000 more characters' }).click()
   assert.equal((await text(page, '.answer .prose')).length, 110_000)
+})
+
+test('a tool call waits for approval, over a restart of the server, and the keyboard answers', async (t) => {
+  const call = 'call:read_file{"path":"config.yaml"}'
+  const w = await world(t, { replies: `${call}, say:"It is quick.", ${call}, say:"Then not.", ${call}, ${call}, say:"Twice."`, config: 'agents: {coder: {files: ., ask: [read_file]}}\n' })
+  const page = await open(t, w.page + '#/chat', { expects: /ERR_|Failed to load/, context: { bypassCSP: true } })
+  await page.getByLabel('Agent').fill('coder')
+  await begin(page, 'Read it')
+  await shown(page, 'May read_file run?')
+  await until('it is announced', async () => (await page.locator('[role=status]').allTextContents()).join().includes('read_file needs your approval.'))
+  await accessible(page, 'a call that waits for approval')
+  assert.match(await text(page, '.approval pre'), /"path": "config.yaml"/)
+  assert.equal(await page.locator('.working').count(), 0)
+  await w.down('SIGKILL')
+  await w.up()
+  await page.reload()
+  await shown(page, 'May read_file run?')
+  await page.getByLabel('Message').focus()
+  const once = page.getByRole('button', { name: 'Allow once: read_file' })
+  for (let n = 0; n < 10 && !(await once.evaluate((e) => e === document.activeElement)); n++) await page.keyboard.press('Shift+Tab')
+  await page.keyboard.press('Enter')
+  await turnEnds(page)
+  assert.equal(await text(page, '.answer .prose'), 'It is quick.')
+  assert.match(await page.locator('.tool').first().textContent(), /policy: quick/)
+  assert.equal(await page.locator('.approval').count(), 0)
+
+  const send = async (words) => {
+    await page.getByLabel('Message').fill(words)
+    await page.getByLabel('Message').press('Enter')
+    await shown(page, 'May read_file run?')
+  }
+  await send('Again')
+  await page.getByRole('button', { name: 'Deny: read_file' }).click()
+  await shown(page, 'Then not.')
+  await page.locator('.tool.failed').waitFor()
+  await send('And twice')
+  await page.getByRole('button', { name: 'Allow always in this conversation: read_file' }).click()
+  await shown(page, 'Twice.') // without another question
 })

@@ -178,6 +178,8 @@ export interface Input {
 
 export interface Conversation extends Summary {
   seq: number
+  agent?: string // whose tools the model may call
+  approval?: { id: string; name: string } // the call that waits for approval
   queue: Input[]
 }
 
@@ -222,6 +224,9 @@ export interface Block {
 }
 
 // ConversationEvent is an event of a conversation; its type decides which members it has.
+// Decision answers a request for approval.
+export type Decision = 'allow-once' | 'allow-always' | 'deny'
+
 export interface ConversationEvent {
   type: string
   seq: number
@@ -261,6 +266,9 @@ export interface ConversationEvent {
   title?: string
   messages?: number
   outputs?: string[]
+  until?: string
+  decision?: Decision | 'expired'
+  agent?: string
   status?: 'done' | 'failed' | 'aborted'
   durationMs?: number
   retryCount?: number

@@ -2,7 +2,7 @@
 import { batch, effect, signal } from '@preact/signals'
 
 import { announce } from './announce'
-import type { Conversation, ConversationEvent, Problem, Summary } from './api'
+import type { Conversation, ConversationEvent, Decision, Problem, Summary } from './api'
 import { Failure, get, part, post } from './call'
 import { subscribe } from './live'
 import type { ServerEvent } from './sse'
@@ -39,6 +39,7 @@ async function load(id: string): Promise<void> {
       transcript.value = newTranscript(c)
       loadError.value = ''
     })
+    if (c.approval) announceApproval(c.approval)
     subscribe({ conversation: id, after: () => transcript.peek()?.seq ?? 0, receive, reconnected: () => update(reconnected) })
   } catch (error) {
     if (id === openId) loadError.value = error instanceof Failure ? error.message : String(error)
@@ -74,7 +75,7 @@ function receive(received: ServerEvent[], now: number): void {
 // onChanged takes over changed settings.
 function onChanged(e: ConversationEvent): void {
   const c = conversation.peek()
-  if (c && e.seq > c.seq) conversation.value = { ...c, model: e.model ?? c.model, title: e.title ?? '' }
+  if (c && e.seq > c.seq) conversation.value = { ...c, model: e.model ?? c.model, title: e.title ?? '', agent: e.agent ?? '' }
 }
 
 // older are conversations after those that the stream lists, the newest first.
@@ -109,9 +110,18 @@ function announceEvent(e: ConversationEvent): void {
   if (e.type === 'provider-retry') {
     const tried = { retries: e.attempt ?? 0, maxRetries: e.maxRetries, deadline: e.deadline }
     announce(id, String(e.attempt), `${capital(causeOf(e))}, retrying in ${Math.ceil((e.delayMs ?? 0) / 1000)} seconds (${attempt(tried)}).`)
-  } else if (e.type === 'error') announce(id, 'error', headline({ ...e, retries: e.retries ?? 0 }))
+  } else if (e.type === 'approval-requested') announceApproval(e)
+  else if (e.type === 'error') announce(id, 'error', headline({ ...e, retries: e.retries ?? 0 }))
   else if (e.type === 'turn-sealed' && e.status !== 'failed') announce(id, 'end', e.status === 'done' ? 'Answered.' : 'Stopped.')
 }
+
+// announceApproval announces that a call waits for approval, once.
+const announceApproval = (call: { id?: string; name?: string }): void =>
+  announce('approval', call.id ?? '', `${call.name} needs your approval.`)
+
+// answer answers whether a call may run.
+export const answer = (conversation: string, call: string, decision: Decision): Promise<unknown> =>
+  post(`conversations/${part(conversation)}/approvals/${part(call)}`, { decision })
 
 // newInputId returns an id for an input. Sending it twice under the same id, after no answer, adds it once.
 export function newInputId(): string {

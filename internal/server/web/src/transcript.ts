@@ -18,8 +18,9 @@ export interface Tool {
   id: string
   name: string
   arguments: unknown
-  state: 'asked' | 'running' | 'done' | 'failed'
+  state: 'asked' | 'approval' | 'running' | 'done' | 'failed' // approval: it waits for the user's
   output?: string
+  until?: string // when it is refused without an answer
 }
 
 export interface Note {
@@ -144,6 +145,9 @@ function withoutWait(turn: Turn): Turn {
   return rest
 }
 
+// needsApproval reports whether an item is a tool call that waits for the user's approval.
+export const needsApproval = (i: Item): i is Tool => i.is === 'tool' && i.state === 'approval'
+
 const isStreaming = (i: Item): boolean => 'streaming' in i && i.streaming === true
 
 // append adds streamed text. It is content, so the wait is over.
@@ -163,6 +167,10 @@ function applyKept(turn: Turn, e: ConversationEvent): Turn {
       return add(turn, { is: 'user', text: e.text ?? '' })
     case 'assistant-message':
       return answer(turn, e)
+    case 'approval-requested':
+      return tool(withoutWait(turn), e, { state: 'approval', ...(e.until ? { until: e.until } : {}) })
+    case 'approval-answered':
+      return tool(turn, e, { state: 'asked' })
     case 'tool-call':
       return tool(turn, e, { state: 'running' })
     case 'tool-result':
@@ -206,9 +214,9 @@ function tool(turn: Turn, e: ConversationEvent, change: Partial<Tool>): Turn {
   return add(turn, { is: 'tool', id: e.id ?? '', name: e.name ?? '', arguments: e.arguments, state: 'asked', ...change })
 }
 
-// seal ends a turn, and drops streamed text that was never kept.
+// seal ends a turn, and drops streamed text that was never kept. No call waits any more.
 function seal(turn: Turn, e: ConversationEvent): Turn {
-  const items = turn.items.filter((i) => !isStreaming(i))
+  const items = turn.items.filter((i) => !isStreaming(i)).map((i): Item => (needsApproval(i) ? { ...i, state: 'asked' } : i))
   const sealed: Turn = { ...withoutWait(turn), items, status: e.status ?? 'done', tookMs: e.durationMs ?? 0 }
   if (e.inputTokens || e.outputTokens) sealed.tokens = [e.inputTokens ?? 0, e.outputTokens ?? 0]
   if (e.retryCount) Object.assign(sealed, { retries: e.retryCount, waitedMs: e.totalRetryDelayMs ?? 0 })

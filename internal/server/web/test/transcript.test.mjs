@@ -106,3 +106,12 @@ test('Table: shows added and removed rows with commit, and a changed row at once
   assert.deepEqual([t.keys.value, t.row(1), row.value], [[3, 1], row, { id: 1, x: 'f', received: 7 }])
   assert.deepEqual([t.remove(2), t.remove(3).x], [undefined, 'e'])
 })
+
+test('fold: a tool call waits for approval until it is answered, or the turn ends', () => {
+  const call = { type: 'tool-call', id: '1', name: 'write', arguments: { to: 'disk' } }
+  const open = play([...opening(), turn('assistant-message', { content: [call] }), turn('approval-requested', { ...call, type: 'approval-requested', until: '2026-11-22T15:00:00Z' })])
+  assert.deepEqual([open.turns[0].items.at(-1).state, open.turns[0].items.at(-1).until], ['approval', '2026-11-22T15:00:00Z'])
+  for (const e of [turn('approval-answered', { id: '1', decision: 'deny' }), turn('turn-sealed', { status: 'aborted' })]) {
+    assert.equal(play([e], open).turns[0].items.at(-1).state, 'asked', e.type)
+  }
+})

@@ -60,6 +60,7 @@ function Entry({ of: c, current }: { of: Summary | undefined; current: boolean }
 interface Settings {
   model: string
   title: string
+  agent: string
 }
 
 // Fields are their input fields.
@@ -69,6 +70,7 @@ function Fields({ of, set }: { of: Settings; set: (s: Settings) => void }) {
     <div class="fields">
       <label>Model<input value={of.model} list="models" placeholder="anthropic/claude-opus-4-5" autoComplete="off" spellcheck={false} onInput={(e) => set({ ...of, model: e.currentTarget.value.trim() })} /></label>
       <datalist id="models">{models.map((m) => <option key={m} value={m} />)}</datalist>
+      <label>Agent <span class="aside">(optional, for tools)</span><input value={of.agent} autoComplete="off" spellcheck={false} onInput={(e) => set({ ...of, agent: e.currentTarget.value.trim() })} /></label>
       <label>Title <span class="aside">(optional)</span><input value={of.title} maxLength={200} onInput={(e) => set({ ...of, title: e.currentTarget.value })} /></label>
     </div>
   )
@@ -77,12 +79,12 @@ function Fields({ of, set }: { of: Settings; set: (s: Settings) => void }) {
 // Create creates a conversation and sends its first message. A repetition after a failure uses the same
 // conversation and message id.
 function Create() {
-  const [of, set] = useState<Settings>(() => ({ model: localStorage.getItem('ridethrough-model') ?? '', title: '' }))
+  const [of, set] = useState<Settings>(() => ({ model: localStorage.getItem('ridethrough-model') ?? '', title: '', agent: '' }))
   const created = useRef({ from: '', id: '', first: '' })
   const start = async (text: string) => {
     const from = JSON.stringify([of, text])
     if (created.current.from !== from) {
-      const { id } = await post<{ id: string }>('conversations', { ...(of.model ? { model: of.model } : {}), ...(of.title ? { title: of.title } : {}) })
+      const { id } = await post<{ id: string }>('conversations', { ...(of.model ? { model: of.model } : {}), ...(of.title ? { title: of.title } : {}), ...(of.agent ? { agent: of.agent } : {}) })
       created.current = { from, id, first: newInputId() }
     }
     const { id, first } = created.current
@@ -108,7 +110,7 @@ function Change({ id, of, done }: { id: string; of: Settings; done: () => void }
   const self = useRef<HTMLDivElement>(null)
   useEffect(() => self.current?.querySelector('input')?.focus(), [])
   const save = async () => {
-    await ask('PATCH', 'conversations/' + part(id), { ...(to.model && to.model !== of.model ? { model: to.model } : {}), ...(to.title !== of.title ? { title: to.title } : {}) })
+    await ask('PATCH', 'conversations/' + part(id), { ...(to.model && to.model !== of.model ? { model: to.model } : {}), ...(to.title !== of.title ? { title: to.title } : {}), ...(to.agent !== of.agent ? { agent: to.agent } : {}) })
     done()
   }
   return (
@@ -137,9 +139,9 @@ function Open({ id }: { id: string }) {
       <header class="title">
         <p class="back"><a href="#/chat">‹ All conversations</a></p>
         <h1 tabIndex={-1}>{c?.title || id}</h1>
-        {c && changing ? <Change id={id} of={{ model: c.model, title: c.title ?? '' }} done={() => change(false)} /> : (
+        {c && changing ? <Change id={id} of={{ model: c.model, title: c.title ?? '', agent: c.agent ?? '' }} done={() => change(false)} /> : (
           <p class="aside">
-            <span>{c?.model}</span>
+            <span>{[c?.model, c?.agent].filter(Boolean).join(' · ')}</span>
             <span class="acts">
               <button type="button" class="quiet" onClick={() => change(true)}>Change</button>
               <Act kind="quiet" label="Delete" sure="Delete it for good?" act={async () => (await ask('DELETE', 'conversations/' + part(id)), removeOlder(id), go('chat'))} />

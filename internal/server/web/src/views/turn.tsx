@@ -1,13 +1,14 @@
 // A turn: its messages and tools, its wait and its end.
 import { Component } from 'preact'
 
-import type { Wait } from '../api'
+import type { Decision, Wait } from '../api'
 import { part, post } from '../call'
 import { Prose } from '../prose'
 import type { Received } from '../table'
 import { Countdown } from '../ticker'
-import { roughly, seconds } from '../time'
-import type { Item, Message, Tool, Turn } from '../transcript'
+import { dated, roughly, seconds } from '../time'
+import { answer } from '../chat'
+import { needsApproval, type Item, type Message, type Tool, type Turn } from '../transcript'
 import { attempt, brokeOff, capital, causeOf, count, details, headline, plural, recovered } from '../words'
 import { Act } from './parts'
 
@@ -27,10 +28,10 @@ export class TurnView extends Component<Props> {
     const { turn: t, conversation, last } = this.props
     return (
       <article class={`turn ${t.status}`} aria-label="Turn">
-        {t.items.map((i, n) => <ItemView key={n} of={i} under={conversation ? 1 : 3} />)}
+        {t.items.map((i, n) => (needsApproval(i) && t.status === 'open' ? <Approval key={n} of={i} conversation={conversation} /> : <ItemView key={n} of={i} under={conversation ? 1 : 3} />))}
         {t.wait ? <WaitView wait={t.wait} turn={t} conversation={conversation} /> : null}
         {t.status === 'open' && !t.wait && t.retries ? <p class="good note">✓ {recovered(t.retries, t.waitedMs ?? 0)}</p> : null}
-        {t.status === 'open' && !t.wait && !t.items.some((i) => 'streaming' in i && i.streaming) ? <p class="aside working">Working…</p> : null}
+        {t.status === 'open' && !t.wait && !t.items.some((i) => needsApproval(i) || ('streaming' in i && i.streaming)) ? <p class="aside working">Working…</p> : null}
         <End of={t} />
         {last && (t.status === 'failed' || t.status === 'aborted') ? <p class="acts"><Act label="Try again" busy="Asking…" act={() => post(`conversations/${part(conversation)}/again`)} /></p> : null}
       </article>
@@ -64,10 +65,30 @@ function Answer({ of: a, under }: { of: Message; under: number }) {
   )
 }
 
-const toolWords = { asked: 'asked for', running: 'running…', done: 'done', failed: 'failed' }
+const toolWords = { asked: 'asked for', approval: 'needs approval', running: 'running…', done: 'done', failed: 'failed' }
+
+const argumentsOf = (t: Tool): string => (typeof t.arguments === 'string' ? t.arguments : JSON.stringify(t.arguments ?? {}, null, 2))
+
+// Approval asks whether a tool call may run, with all of its arguments.
+function Approval({ of: t, conversation }: { of: Tool; conversation: string }) {
+  const title = 'approval-' + t.id
+  const say = (d: Decision) => () => answer(conversation, t.id, d)
+  return (
+    <section class="approval" aria-labelledby={title}>
+      <p class="sentence" id={title}>May <code>{t.name}</code> run?</p>
+      <pre tabIndex={0} aria-label="Its arguments">{argumentsOf(t)}</pre>
+      <p class="acts">
+        <Act kind="first" label="Allow once" busy="Allowing…" name={`Allow once: ${t.name}`} act={say('allow-once')} />
+        <Act label="Allow always in this conversation" busy="Allowing…" name={`Allow always in this conversation: ${t.name}`} act={say('allow-always')} />
+        <Act label="Deny" busy="Denying…" name={`Deny: ${t.name}`} act={say('deny')} />
+      </p>
+      {t.until ? <p class="aside">Without an answer it is refused at {dated(t.until)}. The turn waits until then, also without this page.</p> : null}
+    </section>
+  )
+}
 
 function ToolView({ of: t }: { of: Tool }) {
-  const given = typeof t.arguments === 'string' ? t.arguments : JSON.stringify(t.arguments ?? {}, null, 2)
+  const given = argumentsOf(t)
   return (
     <details class={`tool ${t.state}`}>
       <summary><code>{t.name}</code> <span class="short">{given.replace(/\s+/g, ' ').slice(0, 120)}</span> <span class="aside">{toolWords[t.state]}</span></summary>
