@@ -179,6 +179,31 @@ func TestAnswer_RefusesWhatHasShownMoreThanText(t *testing.T) {
 	}
 }
 
+// TestAnswer_FramesMayComeInParts shows a frame in any two parts, and half of one at the end.
+func TestAnswer_FramesMayComeInParts(t *testing.T) {
+	for name, shown := range stopped {
+		at := api(name)
+		whole, err := continueBehind(name, shown, at.request, seam.Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for n := range shown {
+			a := seam.NewAnswer(at.dialect, at.form, seam.Options{})
+			a.Shown([]byte(shown[:n]))
+			a.Shown([]byte(shown[n:]))
+			if body, err := a.Continue([]byte(at.request)); err != nil || string(body) != whole {
+				t.Fatalf("%s in parts of %d bytes and the rest: got %s and %v, want %s", name, n, body, err, whole)
+			}
+		}
+		for _, end := range []string{"data: {\"half", "data: {\"half\n\n", "data: none\n\n", "{\"half\n"} {
+			body, err := continueBehind(name, shown+end, at.request, seam.Options{})
+			if _, refused := errors.AsType[seam.Refusal](err); !refused {
+				t.Errorf("%s and %q: got %s and %v, want a refusal", name, end, body, err)
+			}
+		}
+	}
+}
+
 // TestAnswer_LimitIsDeducted compares the limits of the requests: what was shown is taken from it, and what
 // is repeated is added.
 func TestAnswer_LimitIsDeducted(t *testing.T) {

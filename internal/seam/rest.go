@@ -138,4 +138,5 @@ const (
 	hasSources   Refusal = "citations were shown"
 	hasEnded     Refusal = "its end was shown"
 	hasOther     Refusal = "more than text was shown"
+	unreadable   Refusal = "what was shown cannot be read"
 )

@@ -45,7 +45,7 @@ type Answer struct {
 	obstacle  Refusal  // what was shown that forbids to continue; "": nothing
 	stated    int      // output tokens so far, if the answer states them
 	rest      *rest    // that is or was read; nil: it was not continued
-	partial   []byte   // the beginning of a frame of the rest
+	partial   []byte   // the beginning of a frame that was shown, or of one of the rest
 	continued int
 }
 
@@ -93,16 +93,25 @@ func NewAnswer(d *dialect.Dialect, f dialect.Form, o Options) *Answer {
 	return a
 }
 
-// Shown notes what the client has been sent: whole frames, as [dialect.Form.FrameLen] cuts them. It keeps
-// nothing of them but the text. What [Answer.Add] has returned is noted already.
-func (a *Answer) Shown(frames []byte) {
-	for a.rest == nil && len(frames) > 0 {
-		n := a.form.FrameLen(frames, 0)
+// Shown notes what the client has been sent, in parts that may end inside a frame. It keeps nothing of them but
+// the text. What [Answer.Add] has returned is noted already.
+func (a *Answer) Shown(part []byte) {
+	if a.rest != nil || a.obstacle != "" {
+		return
+	}
+	if len(a.partial) > 0 {
+		part = append(a.partial, part...)
+	}
+	for len(part) > 0 {
+		n := a.form.FrameLen(part, 0)
 		if n <= 0 {
-			n = len(frames)
+			break
 		}
-		a.note(frames[:n])
-		frames = frames[n:]
+		a.note(part[:n])
+		part = part[n:]
+	}
+	if a.partial = append(a.partial[:0], part...); len(a.partial) > maxText {
+		a.forbid(unreadable)
 	}
 }
 
@@ -111,8 +120,12 @@ func (a *Answer) note(frame []byte) {
 	if a.obstacle != "" && a.rest == nil {
 		return
 	}
-	if _, data := dialect.Payload(a.form, frame); len(data) > 0 && data[0] == '{' {
+	switch _, data := dialect.Payload(a.form, frame); {
+	case len(data) == 0, string(data) == "[DONE]", string(data) == "]":
+	case data[0] == '{' && data[len(data)-1] == '}':
 		a.api.watch(a, data)
+	default:
+		a.forbid(unreadable)
 	}
 	if a.size > maxText {
 		a.forbid("its text is too long")
@@ -159,6 +172,8 @@ func (a *Answer) Continue(request []byte) ([]byte, error) {
 		return nil, Refusal("its request cannot be read")
 	case a.obstacle != "":
 		return nil, a.obstacle
+	case len(a.partial) > 0 && a.rest == nil:
+		return nil, unreadable
 	case a.size == 0:
 		return nil, Refusal("no text was shown")
 	case a.continued >= MaxContinuations:
