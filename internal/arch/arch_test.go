@@ -24,6 +24,7 @@ var house = []row{
 	// floor 1: may wait, may talk
 	{floor: 1, path: "internal/clock"},
 	{floor: 1, path: "internal/atomicfile"},
+	{floor: 1, path: "internal/lockfile"},
 	{floor: 1, path: "retry", uses: "fault fault/classify internal/clock policy"},
 	{floor: 1, path: "breaker", uses: "fault internal/clock retry"},
 	{floor: 1, path: "ratelimit", uses: "fault/classify internal/clock"},
@@ -79,7 +80,7 @@ var house = []row{
 	{floor: 2, path: "store", uses: "store/internal/limit"},
 	{floor: 2, path: "store/storetest", uses: "store", parts: "github.com/google/go-cmp"},
 	{
-		floor: 2, path: "store/jetstream", uses: "internal/atomicfile store store/internal/blocks store/internal/disk store/internal/limit",
+		floor: 2, path: "store/jetstream", uses: "internal/atomicfile internal/lockfile store store/internal/blocks store/internal/disk store/internal/limit",
 		parts: "github.com/nats-io/nats-server github.com/nats-io/nats.go",
 	},
 	{floor: 2, path: "store/background", uses: "store retry"},
@@ -151,10 +152,11 @@ var house = []row{
 	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/outlook", uses: "internal/plural internal/operation/config policy"},
 	{floor: 3, path: "internal/cli/configflags", uses: "fault/classify gateway internal/cli/command internal/operation/access internal/operation/config internal/operation/notify policy", parts: "github.com/spf13/cobra"},
-	{floor: 3, path: "internal/cli/storeflags", uses: "internal/cli/command store store/background store/jetstream", parts: "github.com/spf13/cobra"},
+	{floor: 3, path: "internal/cli/datadir", uses: "internal/cli/command", parts: "github.com/spf13/cobra"},
+	{floor: 3, path: "internal/cli/storeflags", uses: "internal/cli/command internal/cli/datadir store store/background store/jetstream", parts: "github.com/spf13/cobra"},
 	{
 		floor: 3, path: "internal/cli/gatewaycmd", // and neither agent, store nor app: a program with the gateway alone is made of it
-		uses: "internal/plural fault fault/classify gateway internal/atomicfile internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/dialect internal/lab internal/redact " +
+		uses: "internal/plural fault fault/classify gateway internal/atomicfile internal/lockfile internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/outlook internal/cli/screen internal/dialect internal/lab internal/redact " +
 			"internal/conform internal/lab/simulator internal/operation/access internal/operation/alerts internal/operation/config internal/operation/history internal/operation/logging internal/operation/notify internal/operation/telemetry " +
 			"internal/operation/watchdog internal/server internal/server/audit internal/server/feed internal/server/web internal/sse internal/terminal/display policy retry turn",
 		parts: "github.com/spf13/cobra",
@@ -167,7 +169,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/cli/agentcmd",
-		uses: "fault/classify agent conversation council fault internal/app internal/cli/command internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
+		uses: "fault/classify agent conversation council fault internal/app internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
 			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history internal/operation/telemetry internal/operation/turns " +
 			"internal/operation/logging internal/server internal/server/api internal/server/audit internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/printable internal/terminal/tui " +
 			"llm policy store store/background turn wire",
@@ -175,16 +177,22 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/cli/storecmd",
-		uses: "conversation gateway internal/app internal/cli/command internal/cli/configflags internal/cli/storeflags " +
+		uses: "conversation gateway internal/app internal/lockfile internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/storeflags " +
 			"internal/operation/archive internal/operation/config internal/operation/doctor internal/server/api internal/server/client internal/terminal/printable store store/jetstream",
 		parts: "github.com/spf13/cobra",
 	},
 	{
+		floor: 3, path: "internal/cli/program",
+		uses:  "internal/cli/command internal/cli/gatewaycmd internal/cli/labcmd internal/operation/cgroup internal/operation/config internal/operation/logging internal/terminal/printable",
+		parts: "github.com/spf13/cobra",
+	},
+	{
 		floor: 3, path: "internal/cli",
-		uses:  "internal/cli/agentcmd internal/cli/command internal/cli/gatewaycmd internal/cli/labcmd internal/cli/storecmd internal/operation/cgroup internal/operation/logging internal/terminal/printable",
+		uses:  "internal/cli/agentcmd internal/cli/command internal/cli/program internal/cli/storecmd",
 		parts: "github.com/spf13/cobra",
 	},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},
+	{floor: 3, path: "cmd/ridethrough-gateway", uses: "internal/cli/program"},
 
 	// what others' programs make of it
 	{floor: 3, path: "test/npm"},

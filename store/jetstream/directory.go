@@ -7,12 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/ridethrough/ridethrough/internal/atomicfile"
+	"github.com/ridethrough/ridethrough/internal/lockfile"
 	"github.com/ridethrough/ridethrough/store"
-	"github.com/ridethrough/ridethrough/store/internal/disk"
 )
 
 // format is the number of what this version writes: directory, streams, subjects
@@ -21,7 +19,6 @@ const format = 2
 
 // The files of a directory.
 const (
-	lockName   = "lock"        // locked by the process that has the store; holds its id
 	formatName = "format.json" // a formatMark
 	dataName   = "store"       // the NATS server's files
 	modeName   = "mode"        // format 1 had this in place of a formatMark
@@ -68,34 +65,13 @@ func openDirectory(dir, mode string) (directory, error) {
 	return d, nil
 }
 
-// lockDirectory locks a directory and writes the id of this process into it.
+// lockDirectory locks a directory. The flag is that of [lockfile.Acquire].
 func lockDirectory(dir string, flag int) (directory, error) {
-	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|flag, 0o600)
-	if err != nil {
-		return directory{}, err
+	f, err := lockfile.Acquire(dir, flag)
+	if errors.Is(err, lockfile.ErrLocked) {
+		err = fmt.Errorf("%w: %s, by process %d", store.ErrInUse, dir, lockfile.Holder(dir))
 	}
-	switch err = disk.Lock(f); {
-	case errors.Is(err, disk.ErrLocked):
-		err = fmt.Errorf("%w: %s, by process %d", store.ErrInUse, dir, Holder(dir))
-	case err == nil:
-		err = errors.Join(f.Truncate(0), write(f, fmt.Appendf(nil, "%d\n", os.Getpid())))
-	}
-	if err != nil {
-		return directory{}, errors.Join(err, f.Close())
-	}
-	return directory{f}, nil
-}
-
-// Holder returns the id of the process that has opened the store in a directory last; 0: there is none.
-func Holder(dir string) int {
-	text, _ := os.ReadFile(filepath.Join(dir, lockName))
-	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-	return pid
-}
-
-func write(f *os.File, data []byte) error {
-	_, err := f.WriteAt(data, 0)
-	return err
+	return directory{f}, err
 }
 
 func (d directory) unlock() error { return d.lock.Close() }
@@ -173,7 +149,7 @@ func removeAll(dir string) error {
 	if !Exists(dir) && len(files) > 1 {
 		return fmt.Errorf("%w: %s holds other files", store.ErrInvalid, dir)
 	}
-	last := []string{formatName, modeName, lockName}
+	last := []string{formatName, modeName, lockfile.Name}
 	for _, f := range files {
 		if !slices.Contains(last, f.Name()) {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, f.Name())))

@@ -27,7 +27,7 @@ import (
 
 // Chat returns the command `chat`.
 func Chat(s command.Streams) *cobra.Command {
-	c := &chatCmd{streams: s, store: storeflags.Flags{Streams: s}}
+	c := &chatCmd{streams: s, store: storeflags.New(s)}
 	cmd := &cobra.Command{
 		Use:   "chat [PROMPT]",
 		Short: "Chat with a model in the terminal, through provider outages",
@@ -86,7 +86,7 @@ func (c *chatCmd) flags(cmd *cobra.Command) {
 	continueFlag(cmd, &c.continued, "by its id")
 	f.BoolVar(&c.plain, "plain", false, "only append lines, never redraw them [RIDETHROUGH_PLAIN]")
 	f.StringVar(&c.notify, "notify", "", "how to notify you while you are not looking: all, none, or a list of desktop, bell, progress and title [RIDETHROUGH_NOTIFY]")
-	c.store.AddData(cmd)
+	c.store.AddFlags(cmd)
 	f.StringVar(&c.server, "server", "", "`URL` of a running ridethrough serve that stores and runs the conversations [RIDETHROUGH_SERVER]")
 	f.StringVar(&c.log, "log", "", "write a log file from this level up: debug, info, warn or error (default no log)")
 	f.StringVar(&c.logFile, "log-file", "", "the log file (default ridethrough/chat.log in $XDG_STATE_HOME or ~/.local/state) [RIDETHROUGH_LOG_FILE]")

@@ -16,7 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
-	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
+	"github.com/ridethrough/ridethrough/internal/cli/datadir"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/server/client"
 	"github.com/ridethrough/ridethrough/internal/terminal/chat"
@@ -88,7 +88,7 @@ func (c *chatCmd) openLocal(ctx context.Context, at source, w app.Agents, log *s
 	}
 	f := chat.Folder{Validate: w.Validate, Log: log, Runner: func(e store.Store) *conversation.Runner { return w.Runner(e, log) }}
 	f.WorkDir, _ = os.Getwd() // without it, the latest is the latest of all
-	if dir != storeflags.None {
+	if dir != datadir.None {
 		f.Dir = filepath.Join(dir, chatsDir)
 	}
 	at.conversations, at.models = f, sync.OnceValue(func() []string { return c.modelNames(ctx, f) })
@@ -259,7 +259,7 @@ func (c *chatCmd) resumeCommand(id string) string {
 	switch server := c.serverURL(); {
 	case server != "":
 		add("--server", server)
-	case c.store.Data == storeflags.None || c.store.Data == "" && c.streams.Env("RIDETHROUGH_DATA") == storeflags.None:
+	case c.store.Data == datadir.None || c.store.Data == "" && c.streams.Env("RIDETHROUGH_DATA") == datadir.None:
 		return "" // nothing is stored
 	default:
 		add("--data", c.store.Data)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/datadir"
 	"github.com/ridethrough/ridethrough/internal/cli/gatewaycmd"
 	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
@@ -22,14 +22,13 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/logging"
 	"github.com/ridethrough/ridethrough/internal/operation/turns"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/internal/server/audit"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/background"
 )
 
 // Conversations returns the conversations and councils that `serve` has besides the gateway.
 func Conversations(s command.Streams) gatewaycmd.Extension {
-	return &conversations{store: storeflags.Flags{Streams: s}}
+	return &conversations{store: storeflags.New(s)}
 }
 
 // conversations are those of `serve`.
@@ -41,7 +40,7 @@ func (c *conversations) AddFlags(cmd *cobra.Command) { c.store.AddAll(cmd) }
 // dataDir returns the directory of the conversations; "": there is none.
 func (c *conversations) dataDir() string {
 	dir, err := c.store.Dir()
-	if c.store.URL() != "" || err != nil || dir == storeflags.None {
+	if c.store.URL() != "" || err != nil || dir == datadir.None {
 		return ""
 	}
 	return dir
@@ -53,8 +52,7 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, conf func
 	c.store.Replicas = conf().Replicas
 	dir := c.dataDir()
 	if dir != "" {
-		to.History = history.Open(filepath.Join(dir, "history.json"), to.Log)
-		to.Audit = audit.Open(filepath.Join(dir, "audit.jsonl"), to.Log)
+		to.History, to.Audit = gatewaycmd.OpenRecords(dir, to)
 	}
 	w := app.Agents{Models: app.NewModels(c.store.Streams.Env, conf, faults), Watch: watchAll(to), Toolbox: c.toolbox(conf, to.Log)}
 	watcher := turns.New(turns.Council, to.OnTurn)

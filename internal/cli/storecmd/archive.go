@@ -14,6 +14,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/datadir"
 	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
 	"github.com/ridethrough/ridethrough/internal/operation/archive"
 	"github.com/ridethrough/ridethrough/store"
@@ -21,7 +22,7 @@ import (
 
 // Archive returns the command `archive`.
 func Archive(s command.Streams) *cobra.Command {
-	c := &archiveCmd{transferCmd: transferCmd{Flags: storeflags.Flags{Streams: s}}}
+	c := &archiveCmd{transferCmd: transferCmd{Flags: storeflags.New(s)}}
 	cmd := &cobra.Command{
 		Use:   "archive --older-than AGE",
 		Short: "Move old conversations from the store to files",
@@ -73,7 +74,7 @@ func (c *archiveCmd) prepare(now time.Time) error {
 		if err != nil {
 			return err
 		}
-		if dir == storeflags.None {
+		if dir == datadir.None {
 			return errors.New("without a data directory, --to is required")
 		}
 		c.to = filepath.Join(dir, "archive")

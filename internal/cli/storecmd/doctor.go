@@ -18,7 +18,9 @@ import (
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
+	"github.com/ridethrough/ridethrough/internal/cli/datadir"
 	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
+	"github.com/ridethrough/ridethrough/internal/lockfile"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/operation/doctor"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
@@ -28,7 +30,7 @@ import (
 
 // Doctor returns the command `doctor`.
 func Doctor(s command.Streams) *cobra.Command {
-	c := &doctorCmd{storing: storeflags.Flags{Streams: s}, settings: configflags.Flags{Streams: s}}
+	c := &doctorCmd{storing: storeflags.New(s), settings: configflags.Flags{Streams: s}}
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check configuration, store, keys and providers",
@@ -138,7 +140,7 @@ func (c *doctorCmd) store(ctx context.Context, t configflags.Resolved) error {
 			return err
 		}
 		switch {
-		case dir == storeflags.None:
+		case dir == datadir.None:
 			c.say("store", doctor.OK, "none, as --data says")
 			return nil
 		case !jetstream.Exists(dir):
@@ -177,7 +179,7 @@ func (c *doctorCmd) store(ctx context.Context, t configflags.Resolved) error {
 // held reports which process uses the store, and whether that is ready.
 func (c *doctorCmd) held(ctx context.Context, t configflags.Resolved) {
 	dir, _ := c.storing.Dir()
-	c.say("store", doctor.OK, "process %d uses %s; its logs can be read when the process has ended", jetstream.Holder(dir), dir)
+	c.say("store", doctor.OK, "process %d uses %s; its logs can be read when the process has ended", lockfile.Holder(dir), dir)
 	losses, err := jetstream.Losses(dir)
 	if err != nil {
 		c.say("store", doctor.Problem, "%v", err)

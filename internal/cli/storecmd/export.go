@@ -23,7 +23,7 @@ import (
 
 // Export returns the command `export`.
 func Export(s command.Streams) *cobra.Command {
-	c := &transferCmd{Flags: storeflags.Flags{Streams: s}}
+	c := &transferCmd{Flags: storeflags.New(s)}
 	cmd := &cobra.Command{
 		Use:   "export [CONVERSATION…]",
 		Short: "Export conversations as JSON lines",

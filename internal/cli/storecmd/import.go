@@ -17,7 +17,7 @@ import (
 
 // Import returns the command `import`.
 func Import(s command.Streams) *cobra.Command {
-	c := &transferCmd{Flags: storeflags.Flags{Streams: s}}
+	c := &transferCmd{Flags: storeflags.New(s)}
 	cmd := &cobra.Command{
 		Use:   "import [FILE…]",
 		Short: "Import conversations that were exported, archived or saved",

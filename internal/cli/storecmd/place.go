@@ -10,11 +10,11 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/lockfile"
 	"github.com/ridethrough/ridethrough/internal/operation/archive"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/client"
 	"github.com/ridethrough/ridethrough/store"
-	"github.com/ridethrough/ridethrough/store/jetstream"
 )
 
 // place is where conversations are: a store, or a server that uses one.
@@ -68,7 +68,7 @@ func (c *transferCmd) holder(ctx context.Context, inUse error) (place, error) {
 	switch process, err := server.Process(ctx); {
 	case err != nil:
 		return nil, command.Failed(fmt.Errorf("%w (%w); --server names another", inUse, err))
-	case process != jetstream.Holder(dir):
+	case process != lockfile.Holder(dir):
 		return nil, command.Failed(fmt.Errorf("%w (the server at %s is another process); --server names another", inUse, base))
 	}
 	return server, nil

@@ -11,47 +11,40 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/datadir"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/background"
 	"github.com/ridethrough/ridethrough/store/jetstream"
 )
 
-// Flags are the flags about the store. [Flags.AddAll] or [Flags.AddData] adds them to a command.
+// Flags are the flags about the store. [Flags.AddAll] or AddFlags adds them to a command.
 type Flags struct {
-	Streams  command.Streams
+	datadir.Flags
 	Replicas int // on NATS servers, unless a flag or the environment says otherwise; 0: as many as is usual
-	command  *cobra.Command
 
-	Data, nats, creds, ca, replicas string // of the flags
+	nats, creds, ca, replicas string // of the flags
 }
 
-// None is the value of --data for no store.
-const None = "none"
+// New returns flags for a command with streams.
+func New(s command.Streams) Flags { return Flags{Flags: datadir.Flags{Streams: s}} }
 
 // ErrNone is the error of [Flags.Open] without a store.
-var ErrNone = errors.New("conversations are not stored: --data is " + None)
+var ErrNone = errors.New("conversations are not stored: --data is " + datadir.None)
 
 // AddAll adds all flags.
 func (o *Flags) AddAll(cmd *cobra.Command) {
-	o.AddData(cmd)
+	o.AddFlags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&o.nats, "nats", "", "`URL` of NATS servers that store the conversations instead, such as tls://nats.internal:4222 [RIDETHROUGH_NATS]")
 	flags.StringVar(&o.creds, "nats-creds", "", "the credentials file for the NATS servers [RIDETHROUGH_NATS_CREDS]")
 	flags.StringVar(&o.ca, "nats-ca", "", "the file with the CA certificates of the NATS servers [RIDETHROUGH_NATS_CA]")
 	flags.StringVar(&o.replicas, "nats-replicas", "", "how many NATS servers have a copy: `N` from 1 to 5 (default one on each server, up to 3) [RIDETHROUGH_NATS_REPLICAS]")
 	cmd.MarkFlagsMutuallyExclusive("data", "nats")
-}
-
-// AddData adds only the flag that names a directory.
-func (o *Flags) AddData(cmd *cobra.Command) {
-	o.command = cmd
-	cmd.Flags().StringVar(&o.Data, "data", "", "the `DIR` of stored conversations, or none (default ridethrough in $XDG_DATA_HOME or ~/.local/share) [RIDETHROUGH_DATA]")
 }
 
 // Named reports whether a flag names the store, which overrides the environment.
@@ -65,21 +58,6 @@ func (o *Flags) URL() string {
 	return cmp.Or(o.nats, o.Streams.Env("RIDETHROUGH_NATS"))
 }
 
-// Dir returns the data directory, or [None].
-func (o *Flags) Dir() (string, error) {
-	if dir := cmp.Or(o.Data, o.Streams.Env("RIDETHROUGH_DATA")); dir != "" {
-		return dir, nil
-	}
-	home := o.Streams.Env("XDG_DATA_HOME")
-	if !filepath.IsAbs(home) {
-		home = filepath.Join(o.Streams.Env("HOME"), ".local", "share")
-	}
-	if !filepath.IsAbs(home) {
-		return "", command.Misconfigured("RIDETHROUGH_DATA", errors.New("no home directory; name a directory for conversations, or none"))
-	}
-	return filepath.Join(home, "ridethrough"), nil
-}
-
 // Open opens the store, and creates it if it does not exist. The error is [ErrNone]
 // if conversations are not stored.
 func (o *Flags) Open(ctx context.Context, log *slog.Logger) (store.Store, error) {
@@ -90,7 +68,7 @@ func (o *Flags) Open(ctx context.Context, log *slog.Logger) (store.Store, error)
 	if err != nil {
 		return nil, err
 	}
-	if dir == None {
+	if dir == datadir.None {
 		return nil, command.Failed(ErrNone)
 	}
 	e, err := jetstream.Open(ctx, jetstream.Config{Dir: dir, Log: log})
@@ -119,7 +97,7 @@ func (o *Flags) check() error {
 	if err != nil {
 		return err
 	}
-	if dir == None {
+	if dir == datadir.None {
 		return command.Failed(ErrNone)
 	}
 	return nil
@@ -134,7 +112,7 @@ func (o *Flags) OpenExisting(ctx context.Context, log *slog.Logger) (store.Store
 	if err != nil {
 		return nil, err
 	}
-	if dir != None && !jetstream.Exists(dir) {
+	if dir != datadir.None && !jetstream.Exists(dir) {
 		return nil, command.Failed(fmt.Errorf("no conversations in %s", dir))
 	}
 	return o.Open(ctx, log)

@@ -29,7 +29,7 @@ func lookup(variable string) func(string) string {
 
 // open opens a store as a command with these flags does; must: it has to exist.
 func open(ctx context.Context, env func(string) string, must bool, flags ...string) (store.Store, error) {
-	f := storeflags.Flags{Streams: command.Streams{Env: env}}
+	f := storeflags.New(command.Streams{Env: env})
 	var e store.Store
 	cmd := &cobra.Command{SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) (err error) {
 		open := f.Open
@@ -119,7 +119,7 @@ func TestOpenInBackground_RefusesWrongSettings(t *testing.T) {
 		"RIDETHROUGH_NATS_REPLICAS=9":                "--nats-replicas 9: want a number from 1 to 5",
 		"RIDETHROUGH_NATS_CA=" + t.TempDir() + "/no": "no such file",
 	} {
-		f := storeflags.Flags{Streams: command.Streams{Env: lookup(variable)}}
+		f := storeflags.New(command.Streams{Env: lookup(variable)})
 		cmd := &cobra.Command{SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) error {
 			_, err := f.OpenInBackground(slog.New(slog.DiscardHandler))
 			return err

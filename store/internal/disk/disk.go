@@ -8,9 +8,6 @@ import (
 	"time"
 )
 
-// ErrLocked reports that another process has a lock.
-var ErrLocked = errors.New("locked")
-
 // SyncLatency returns how long an fsync in dir takes at best.
 func SyncLatency(dir string) (time.Duration, error) {
 	f, err := os.CreateTemp(dir, "sync-*")

@@ -1,6 +1,6 @@
 //go:build unix
 
-package disk
+package lockfile
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Lock locks a file for this process, until the file is closed or the process ends.
-func Lock(f *os.File) error {
+// lock locks a file for this process, until the file is closed or the process ends.
+func lock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return ErrLocked

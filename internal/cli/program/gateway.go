@@ -1,0 +1,39 @@
+package program
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/gatewaycmd"
+	"github.com/ridethrough/ridethrough/internal/cli/labcmd"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
+)
+
+// What every program says of itself. About follows its name.
+const (
+	Short = "Keep programs that call language models running through provider outages"
+	About = "stands between a program and its language model provider. When the provider is\n" +
+		"overloaded, rate-limiting, restarting or unreachable, the call waits, visibly, and continues\n" +
+		"when the provider is back."
+)
+
+// Gateway is the program that is a gateway alone: it has no agent, no provider's SDK and no store.
+func Gateway() Program {
+	return Program{
+		Name: "ridethrough-gateway", Short: Short,
+		Long: "ridethrough-gateway " + About + "\n\n" +
+			"It is ridethrough without agents: the same commands, configuration and texts, and a sixth of the size.",
+		Commands: func(s command.Streams) []*cobra.Command {
+			return GatewayCommands(s, gatewaycmd.Directory(s), func(c config.Config) config.Config { return c })
+		},
+	}
+}
+
+// GatewayCommands returns the commands about the gateway, which every program has. extension adds to `serve`, and
+// environment to a configuration what variables say.
+func GatewayCommands(s command.Streams, extension gatewaycmd.Extension, environment func(config.Config) config.Config) []*cobra.Command {
+	return []*cobra.Command{
+		gatewaycmd.Serve(s, extension), gatewaycmd.Config(s, environment), gatewaycmd.Explain(s), gatewaycmd.Demo(s),
+		gatewaycmd.Policy(s), gatewaycmd.Token(s), gatewaycmd.Notify(s), gatewaycmd.Conform(s), labcmd.Lab(s), labcmd.Simulator(s),
+	}
+}
