@@ -313,7 +313,7 @@ func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
 	case stays:
 		return w.caller.Wait(ctx, n.Verdict.Wait)
 	}
-	return w.park(context.WithoutCancel(ctx), n.Due)
+	return w.park(context.WithoutCancel(ctx), n)
 }
 
 // announceWait announces the wait that has just been recorded.
@@ -332,15 +332,6 @@ func (w *worker) isParked(n policy.Wait) bool {
 	defer w.mu.Unlock()
 	last := w.log.now.waits
 	return last != nil && last.Run.Tries == n.Run.Tries
-}
-
-// park hands the turn back until it is due.
-func (w *worker) park(ctx context.Context, due time.Time) error {
-	if err := w.runner.Store.Schedule(ctx, newJob(w.log.id, w.turn, payload{}), due); err != nil {
-		return err
-	}
-	w.runner.parked.add(w.asked.Provider, w.log.id, w.turn)
-	return errParked
 }
 
 // acquireBreaker returns a caller of the breaker of a model's provider.

@@ -21,10 +21,7 @@ func (e *Error) OpensAgain(now time.Time) string {
 	}
 	in := (left + unit - 1).Truncate(unit).String()
 	if unit == time.Minute {
-		in = strings.TrimSuffix(strings.TrimSuffix(in, "0s"), "h0m")
-		if !strings.HasSuffix(in, "m") {
-			in += "h"
-		}
+		in = strings.TrimSuffix(in, "0s")
 	}
 	return "opens again at " + clock(e.ResetAt.In(now.Location()), now) + ", in " + in
 }

@@ -92,7 +92,16 @@ func waits() (all []example) {
 			waiting(left, 7, policy.Unlimited, 8*time.Hour), waiting(left, 7, policy.Unlimited, 40*time.Hour),
 		)
 	}
-	return all
+	return append(all, spent(3*time.Hour+time.Minute), spent(26*time.Hour))
+}
+
+// spent returns the wait for a usage window that opens after so long.
+func spent(left time.Duration) example {
+	opens := nine.Add(left)
+	w := policy.Wait{Fault: &fault.Error{Kind: fault.Quota, Status: 429, Window: true, ResetAt: opens}, Due: opens, Limit: policy.Unlimited}
+	of := map[string]any{"kind": "quota", "code": "429", "retries": 0, "leftMs": float64(left) / 1e6, "due": opens, "opensAt": opens}
+	line := display.WaitLine(w, nine, 1000)
+	return example{Of: of, Words: strings.TrimSuffix(strings.TrimPrefix(line, "▲ "), " • Press Ctrl+C to cancel")}
 }
 
 // waiting returns a wait with a deadline after so long; 0: none.

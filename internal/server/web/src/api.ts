@@ -10,6 +10,7 @@ export interface Wait {
   maxRetries?: number | undefined // left out: no limit
   due?: string // on the server's clock; left out: unknown, or now
   deadline?: string | undefined // left out: none
+  opensAt?: string | undefined // when the usage window opens that is spent; left out: none is
   remainingMs: number // until due
 }
 
@@ -23,6 +24,7 @@ interface ListedWait extends Wait {
 
 export interface CallWait extends ListedWait {
   id: number
+  next?: string // the fallback where skip sends it; left out: none
   session?: string
   client?: string
   api: string
@@ -251,6 +253,7 @@ export interface ConversationEvent {
   delayMs?: number
   remainingMs?: number
   maxRetries?: number
+  opensAt?: string
   deadline?: string
   message?: string
   code?: string

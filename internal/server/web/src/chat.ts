@@ -8,7 +8,7 @@ import { subscribe } from './live'
 import type { ServerEvent } from './sse'
 import { conversations, link } from './store'
 import { fold, newTranscript, reconnected, type Transcript } from './transcript'
-import { attempt, capital, causeOf, headline } from './words'
+import { attempt, capital, causeOf, headline, verb } from './words'
 
 export const transcript = signal<Transcript | null>(null)
 export const conversation = signal<Conversation | null>(null)
@@ -109,7 +109,7 @@ function announceEvent(e: ConversationEvent): void {
   const id = `turn ${e.turnId}`
   if (e.type === 'provider-retry') {
     const tried = { retries: e.attempt ?? 0, maxRetries: e.maxRetries, deadline: e.deadline }
-    announce(id, String(e.attempt), `${capital(causeOf(e))}, retrying in ${Math.ceil((e.delayMs ?? 0) / 1000)} seconds (${attempt(tried)}).`)
+    announce(id, String(e.attempt), `${capital(causeOf(e))}, ${verb(e)} in ${Math.ceil((e.delayMs ?? 0) / 1000)} seconds (${attempt(tried)}).`)
   } else if (e.type === 'approval-requested') announceApproval(e)
   else if (e.type === 'error') announce(id, 'error', headline({ ...e, retries: e.retries ?? 0 }))
   else if (e.type === 'turn-sealed' && e.status !== 'failed') announce(id, 'end', e.status === 'done' ? 'Answered.' : 'Stopped.')

@@ -129,14 +129,14 @@ function waitOf(e: ConversationEvent, now: number): Received<Wait> {
   const due = new Date(Date.parse(e.ts) + remainingMs).toISOString()
   return {
     kind: e.kind ?? 'unknown', code: e.code, message: e.summary ?? e.message ?? '', retries: e.attempt ?? 0, maxRetries: e.maxRetries,
-    deadline: e.deadline, due, remainingMs, received: now,
+    deadline: e.deadline, opensAt: e.opensAt, due, remainingMs, received: now,
   }
 }
 
 function errorOf(e: ConversationEvent): NonNullable<Turn['error']> {
   return {
     kind: e.kind, code: e.code, retries: e.retries ?? 0, committed: e.committed, provider: e.provider, model: e.model,
-    message: e.message ?? '', requestId: e.requestId, waitedMs: e.waitedMs ?? 0,
+    message: e.message ?? '', requestId: e.requestId, waitedMs: e.waitedMs ?? 0, opensAt: e.opensAt,
   }
 }
 

@@ -31,7 +31,7 @@ export const plural = (n: number, one: string, many = one + 's'): string => `${c
 export const count = (n: number): string => String(n).replace(/\B(?=(\d{3})+$)/g, '\u2009')
 
 // Fault is the fault of a wait. Its code tells a network failure from a server's error, which share a kind.
-export type Fault = Pick<Wait, 'kind' | 'cause' | 'code'>
+export type Fault = Pick<Wait, 'kind' | 'cause' | 'code' | 'opensAt'>
 
 // isFromServer reports whether a server has answered, if only with an error.
 const isFromServer = (f: Fault): boolean => /^\d+$/.test(f.code ?? '')
@@ -39,6 +39,7 @@ const isFromServer = (f: Fault): boolean => /^\d+$/.test(f.code ?? '')
 // causeOf returns a fault in plain words.
 export function causeOf(f: Fault): string {
   if (f.cause) return f.cause
+  if (f.opensAt) return causes.quota ?? ''
   if (f.kind === 'unavailable' && !isFromServer(f)) return 'network'
   return causes[f.kind ?? ''] ?? f.kind ?? 'unknown failure'
 }
@@ -57,9 +58,12 @@ export function attempt(t: Attempts, now = Date.now()): string {
   return `attempt ${t.retries + 1}` + (t.deadline ? `, gives up ${clock(t.deadline, now)}` : '')
 }
 
+// verb says what happens at the end of a wait: the next try, or that a usage window opens.
+export const verb = (w: Fault): string => (w.opensAt ? 'opens again' : 'retrying')
+
 // sentence describes a wait that has left milliseconds until the next try at due, on the server's clock.
 export const sentence = (w: Fault & Attempts, left: number, due: string): string =>
-  `${capital(causeOf(w))} — retrying ${until(left, due)}… (${attempt(w, Date.parse(due) - left)})`
+  `${capital(causeOf(w))} — ${verb(w)} ${until(left, due)}` + (w.opensAt ? '' : `… (${attempt(w, Date.parse(due) - left)})`)
 
 // recovered describes a wait that ended well.
 export const recovered = (retries: number, waitedMs: number): string =>
@@ -108,6 +112,7 @@ const local = new Set(['ollama', 'lmstudio'])
 function remedy(e: Ended): string {
   const at = e.provider ?? 'the provider'
   if (e.kind === 'auth') return `Check the key for ${at} and try again.`
+  if (e.opensAt) return `It opens again at ${clock(e.opensAt)}.`
   if (e.kind === 'quota') return `Check the account at ${at} and try again.`
   if (!transient.has(e.kind ?? '')) return ''
   if (local.has(at) && !isFromServer(e) && !e.committed) return `Check that ${at} is running and try again.`

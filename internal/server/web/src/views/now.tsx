@@ -9,7 +9,7 @@ import { callerOf, ends, loaded, turns, unlisted, upstreams, waiting, waits } fr
 import type { Received } from '../table'
 import { Countdown, observe } from '../ticker'
 import { clock, dated, roughly, until } from '../time'
-import { attempt, capital, causeOf, plural, vendorSays } from '../words'
+import { attempt, capital, causeOf, plural, vendorSays, verb } from '../words'
 import { Act, Mark, nameOf, wordOf } from './parts'
 
 type AnyWait = Received<CallWait | TurnWait>
@@ -61,6 +61,7 @@ interface NextTry {
 
 function nextOf(w: AnyWait, u: Received<Upstream> | undefined): NextTry {
   const own = { due: dueOf(w), at: w.due }
+  if (w.opensAt) return own // what asks before that is of no interest
   const probe = u?.untilMs === undefined ? Infinity : u.received + u.untilMs
   return probe < own.due ? { due: probe, at: u?.until } : own
 }
@@ -117,7 +118,7 @@ function Head({ of: g, n }: { of: Group; n: number }) {
   useEffect(() => {
     const next = nextOf(w, u)
     const left = next.due - performance.now()
-    const when = Number.isFinite(left) ? `, retrying ${until(left, next.at)}` : ''
+    const when = Number.isFinite(left) ? `, ${verb(w)} ${until(left, next.at)}` : ''
     const subject = n > 1 ? `${plural(n, 'call')} wait for ${nameOf(g.name)}` : `1 call waits for ${nameOf(g.name)}`
     announce(g.name, `${n > 1} ${w.retries} ${when === ''}`, `${subject}: ${causeOf(w)}${when} (${attempt(w)}).`)
   })
@@ -138,8 +139,8 @@ function Sentence({ of: w, n, upstream: u }: { of: AnyWait; n: number; upstream:
   const { due, at } = nextOf(w, u)
   return (
     <>
-      {capital(causeOf(w))} — {Number.isFinite(due) ? <>retrying <Countdown due={due} at={at} />…</> : <>{stateWords[w.state]}…</>}
-      {n === 1 ? <span class="aside"> ({attempt(w)})</span> : <span class="aside"> ({plural(n, 'call')})</span>}
+      {capital(causeOf(w))} — {Number.isFinite(due) ? <>{verb(w)} <Countdown due={due} at={at} />{w.opensAt ? '' : '…'}</> : <>{stateWords[w.state]}…</>}
+      {n === 1 ? <span class="aside">{w.opensAt ? '' : ` (${attempt(w)})`}</span> : <span class="aside"> ({plural(n, 'call')})</span>}
     </>
   )
 }
@@ -185,6 +186,7 @@ function CallRow({ id }: { id: number }) {
       <Spent of={w} />
       <span class="acts">
         <Act label="Retry now" busy="Asking…" act={act('now')} name={`Retry now: ${caller}, request ${id}`} />
+        {w.next ? <Act kind="quiet" label={`Use ${w.next}`} busy="Switching…" act={act('skip')} name={`Use ${w.next}: ${caller}, request ${id}`} /> : null}
         <Act kind="quiet" label="Give up" busy="Giving up…" act={act('give-up')} name={`Give up: ${caller}, request ${id}`} />
       </span>
     </li>
@@ -225,7 +227,7 @@ function Spent({ of: w }: { of: AnyWait }) {
   const left = w.deadline ? Date.parse(w.deadline) - now : 0
   return (
     <span class="spent" title={w.message}>
-      <span>{causeOf(w)}</span>
+      <span>{causeOf(w)}{w.opensAt && Number.isFinite(dueOf(w)) ? <>, {verb(w)} <Countdown due={dueOf(w)} at={w.due} /></> : null}</span>
       <span>retry {w.retries + 1}{w.maxRetries ? ` of ${w.maxRetries}` : ''}</span>
       <span>since {dated(w.began)}</span>
       {left > 0 ? <span>gives up {(left < day ? clock : dated)(w.deadline ?? '')} ({roughly(left)} left)</span> : null}

@@ -9,7 +9,7 @@ import { Countdown } from '../ticker'
 import { dated, roughly, seconds } from '../time'
 import { answer } from '../chat'
 import { needsApproval, type Item, type Message, type Tool, type Turn } from '../transcript'
-import { attempt, brokeOff, capital, causeOf, count, details, headline, plural, recovered } from '../words'
+import { attempt, brokeOff, capital, causeOf, count, details, headline, plural, recovered, verb } from '../words'
 import { Act } from './parts'
 
 interface Props {
@@ -107,7 +107,7 @@ function WaitView({ wait: w, turn: t, conversation }: { wait: Received<Wait>; tu
   const at = `conversations/${part(conversation)}/`
   return (
     <aside class="bubble" aria-label="The provider is failing, and the turn waits">
-      <p class="sentence"><span aria-hidden="true">▲</span> {capital(causeOf(w))} — retrying <Countdown due={w.received + w.remainingMs} at={w.due} />… <span class="aside">({attempt(w)})</span></p>
+      <p class="sentence"><span aria-hidden="true">▲</span> {capital(causeOf(w))} — {verb(w)} <Countdown due={w.received + w.remainingMs} at={w.due} />{w.opensAt ? '' : <>… <span class="aside">({attempt(w)})</span></>}</p>
       <p class="words">{w.message}</p>
       {conversation ? (
         <p class="acts">
