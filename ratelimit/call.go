@@ -181,11 +181,14 @@ func (c *Call) Paced() bool { return c.entry != nil }
 
 // Used notes what the answer has cost, for the estimates of the next requests of its flow.
 func (t *Table) Used(c *Call, u Charged) {
-	if c.entry == nil || u == (Charged{}) {
+	if u == (Charged{}) {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if c.entry == nil {
+		return
+	}
 	c.flow.bytes, c.flow.usage = c.bytes, u
 	c.entry.learn(c.bytes, u)
 }

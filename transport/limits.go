@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
 // Limits bounds the silence of one try; 0: no limit. A try that is silent for
@@ -285,7 +286,22 @@ func (w *watchdog) Close() error {
 }
 
 // sendOnce sends a request that is not tried again here.
-func (t *Transport) sendOnce(req *http.Request) (*http.Response, error) {
+func (t *Transport) sendOnce(req *http.Request, d *dialect.Dialect) (*http.Response, error) {
+	room := t.newRoom(req, d)
+	if err := room.acquire(req.Context()); err != nil {
+		return nil, err
+	}
+	resp, err := t.sendLimited(req)
+	if err != nil {
+		room.unanswered()
+		return nil, err
+	}
+	room.responded(resp)
+	return resp, nil
+}
+
+// sendLimited sends a request with the limits that hold for it.
+func (t *Transport) sendLimited(req *http.Request) (*http.Response, error) {
 	if t.Limits == (Limits{}) {
 		return t.observed(t.roundTrip(req, nil))
 	}

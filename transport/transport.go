@@ -14,6 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/retry"
 )
 
@@ -48,6 +49,13 @@ type Transport struct {
 	// Breakers lets the requests to one host share its outages. Several transports
 	// may have the same. nil: each request waits by itself, or at Retry.Breaker.
 	Breakers *breaker.Set
+
+	// Room holds a try back while the limits that the provider has stated leave no room for it; several transports
+	// may have the same. Requests wait in turn, each flow of ratelimit.WithFlow in its order. nil: none waits.
+	Room *ratelimit.Table
+
+	// Queued is called when a request begins to wait for Room; nil: none.
+	Queued func(*http.Request, ratelimit.Place)
 
 	// Opened is called when an answer has begun to stream and its first content,
 	// which may take minutes, has not come; nil: none. What has come is held back,
@@ -85,9 +93,9 @@ type Observer interface{ Responded(*http.Response) }
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	d := dialect.Of(req.Method, req.URL.Path)
 	if !t.retries(req, d) {
-		return t.sendOnce(req)
+		return t.sendOnce(req, d)
 	}
-	c := call{Transport: t, req: req, dialect: d, limits: t.limits(req, d)}
+	c := call{Transport: t, req: req, dialect: d, limits: t.limits(req, d), room: t.newRoom(req, d)}
 	retrier := t.Retry
 	if t.Breakers != nil && retrier.Breaker == nil {
 		caller := t.caller(req, d)

@@ -19,6 +19,7 @@ type call struct {
 	req     *http.Request
 	dialect *dialect.Dialect // nil: it asks for no answer
 	limits  Limits
+	room    *room  // nil: it waits for none
 	sent    int    // how often it has been sent
 	silent  int    // how often it was silent for too long
 	empty   bool   // a try has had an empty answer: the next one is returned
@@ -28,6 +29,9 @@ type call struct {
 // try sends the request once. It returns only answers: a failure before the first
 // content is an error.
 func (c *call) try(ctx context.Context, _ int) (*http.Response, error) {
+	if err := c.room.acquire(ctx); err != nil {
+		return nil, err
+	}
 	var ctxs link
 	if c.Retry.Policy.Deadline > 0 {
 		ctx, ctxs = linkContexts(ctx, c.req.Context())
@@ -107,6 +111,9 @@ var errNoResponse = errors.New("the RoundTripper returned no response and no err
 func (c *call) send(out *http.Request, w *watchdog) (*http.Response, error) {
 	c.sent++
 	resp, err := c.roundTrip(out, w)
+	if err != nil || resp == nil {
+		c.room.unanswered()
+	}
 	switch {
 	case err != nil && resp != nil && resp.Body != nil:
 		_ = resp.Body.Close() // against the rules, but it happens
@@ -124,6 +131,7 @@ func (c *call) send(out *http.Request, w *watchdog) (*http.Response, error) {
 	}
 	_, _ = c.observed(resp, nil)
 	coding.DecodeUnasked(resp, out.Header)
+	c.room.responded(resp)
 	resp.Request = c.req // whose context is the caller's; that of the try has the mark of the run
 	return resp, nil
 }
