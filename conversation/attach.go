@@ -54,6 +54,7 @@ type reader struct {
 	yield  func(wire.Event, error) bool
 	wait   store.Record // of the wait that the turn is in; zero: it is in none
 	passed int64        // where the log could be read on behind the last damage
+	turn   string       // that was taken up last
 	works  int64        // the number of the last record of a worker: what passed by before it is stale
 }
 
@@ -126,10 +127,13 @@ func (f *reader) take(record store.Record) error {
 		if _, err := readCreation(record); err != nil {
 			return &store.Damage{Conversation: f.id, N: record.N, Why: err.Error()}
 		}
-	case record.Type == parked:
+	case record.Type == parked, record.Type == crashed:
 		f.wait = record
 	case record.Type == running, public(record.Type) && !aside(record.Type) && record.Type != turn.Type(turn.UserMessage{}):
 		f.wait = store.Record{} // its try has been made
+	}
+	if record.Type == running {
+		f.turn = record.Turn
 	}
 	if !aside(record.Type) {
 		f.works = record.N
@@ -198,20 +202,39 @@ func (f *reader) follow(ctx context.Context, heard <-chan store.Message) error {
 
 // yieldWait yields the current wait of the turn, if there is one.
 func (f *reader) yieldWait() error {
-	if f.wait.N == 0 {
+	now := time.Now()
+	e, turnID, err := f.currentWait(now)
+	switch {
+	case err != nil:
+		return &store.Damage{Conversation: f.id, N: f.wait.N, Why: err.Error()}
+	case turnID == "":
 		return nil
 	}
-	w, err := read[park](f.wait)
-	if err != nil {
-		return &store.Damage{Conversation: f.id, N: f.wait.N, Why: err.Error()}
-	}
-	now := time.Now()
-	w.Verdict.Wait = max(0, w.Due.Sub(now))
-	ref := wire.Ref{ConversationID: f.id, TurnID: f.wait.Turn}
-	if !f.yield(wire.Event{Seq: f.at, Time: now, Body: wire.Turn{Ref: ref, Event: w.Retry}}, nil) {
+	ref := wire.Ref{ConversationID: f.id, TurnID: turnID}
+	if !f.yield(wire.Event{Seq: f.at, Time: now, Body: wire.Turn{Ref: ref, Event: e}}, nil) {
 		return errUnread
 	}
 	return nil
+}
+
+// currentWait returns what is left of the wait of the turn: for its provider, for another worker, or at a gateway
+// that holds its request, which no record tells. turnID is that of the turn; "": it is in no wait.
+func (f *reader) currentWait(now time.Time) (e turn.Retry, turnID string, err error) {
+	switch {
+	case f.wait.Type == crashed:
+		c, err := read[crash](f.wait)
+		return c.retry(now), f.wait.Turn, err
+	case f.wait.N > 0:
+		p, err := read[park](f.wait)
+		p.Verdict.Wait = max(0, p.Due.Sub(now))
+		return p.Retry, f.wait.Turn, err
+	}
+	w, ok := f.runner.waits.in(f.id)
+	if !ok || !w.Held || w.Turn != f.turn {
+		return e, "", nil
+	}
+	w.Verdict.Wait = max(0, w.Due.Sub(now))
+	return w.Retry, w.Turn, nil
 }
 
 // hear handles a message.

@@ -99,6 +99,7 @@ func (w *worker) noteHeldWait(ctx context.Context, e turn.Retry) {
 	w.mu.Lock()
 	wait := (&park{Retry: e}).of(w.log.id, w.log.settings.Title, w.turn, w.log.now.since)
 	w.mu.Unlock()
+	wait.Held = true
 	w.runner.noteWait(ctx, wait)
 }
 

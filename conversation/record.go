@@ -1,10 +1,13 @@
 package conversation
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
 
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/turn"
@@ -174,6 +177,16 @@ type crash struct {
 	Run     policy.Run `json:"run"` // of the supervisor's policy
 	WakeAt  time.Time  `json:"wakeAt"`
 	Message string     `json:"message"`
+	Model   llm.Name   `json:"model,omitzero"` // that the turn asks; of an older program: none
+	Limit   int        `json:"limit,omitzero"` // how many failures in a row the policy allows; 0: not recorded
+}
+
+// retry returns the wait that follows the failure, or what is left of it at an instant, as an event.
+func (c crash) retry(now time.Time) turn.Retry {
+	return turn.Retry{Name: c.Model, Wait: policy.Wait{
+		Run: c.Run, Fault: &fault.Error{Kind: fault.Unknown, Code: WorkerFailed, Message: c.Message},
+		Verdict: policy.Verdict{Wait: max(0, c.WakeAt.Sub(now))}, Due: c.WakeAt, Limit: cmp.Or(c.Limit, policy.Unlimited),
+	}}
 }
 
 // EventRecord returns the record of a turn's event.

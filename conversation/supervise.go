@@ -51,12 +51,15 @@ func (w *worker) supervise(ctx context.Context, f *failed, at time.Time) error {
 	if verdict.Stop != "" {
 		return w.giveUp(ctx, f, next.Tries)
 	}
-	due := at.Add(verdict.Wait)
-	if err := w.appendNote(ctx, crash{Run: next, WakeAt: due, Message: fault.Scrub(f.Error())}); err != nil {
+	c := crash{
+		Run: next, WakeAt: at.Add(verdict.Wait), Message: fault.Scrub(f.Error()),
+		Model: w.model(), Limit: w.runner.Supervisor().Retries,
+	}
+	if err := w.appendNote(ctx, c); err != nil {
 		return err
 	}
-	w.announceRestart(ctx, f, policy.Wait{Run: next, Verdict: verdict, Due: due, Limit: w.runner.Supervisor().Retries})
-	return w.runner.Store.Schedule(ctx, newJob(w.log.id, w.turn, payload{}), due)
+	w.announceRestart(ctx, c.retry(at))
+	return w.runner.Store.Schedule(ctx, newJob(w.log.id, w.turn, payload{}), c.WakeAt)
 }
 
 // WorkerFailed is the code of a wait, and of a turn's end, that no provider has caused: workers of the turn have
@@ -64,9 +67,7 @@ func (w *worker) supervise(ctx context.Context, f *failed, at time.Time) error {
 const WorkerFailed = "worker"
 
 // announceRestart tells the readers of a turn, and Config.OnEvent, that another worker takes it up after a wait.
-func (w *worker) announceRestart(ctx context.Context, f *failed, wait policy.Wait) {
-	wait.Fault = &fault.Error{Kind: fault.Unknown, Code: WorkerFailed, Message: fault.Scrub(f.Error())}
-	e := turn.Retry{Name: w.model(), Wait: wait}
+func (w *worker) announceRestart(ctx context.Context, e turn.Retry) {
 	w.report(ctx, agent.Report{Name: e.Name, Event: e})
 	w.publish(ctx, e)
 }

@@ -202,3 +202,21 @@ func TestConfig_SupervisorSetsWaitsAndTheirNumber(t *testing.T) {
 		})
 	}
 }
+
+func TestSupervisor_WaitIsShownToALateReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFixture(t)
+		h.model = panics{}
+		h.config.Supervisor = func() policy.Policy {
+			return policy.Policy{Retries: 2, Backoff: policy.Backoff{Steps: []time.Duration{time.Minute}}}
+		}
+		runner, end := h.runner()
+		defer end()
+		c := h.create(runner)
+		h.say(runner, c, "hello")
+		time.Sleep(20 * time.Second)
+		if got, want := firstEvent(t, runner, c), "retry 0 in 40s: panic: no"; got != want {
+			t.Errorf("a reader that comes late first gets %q; want %q", got, want)
+		}
+	})
+}

@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 // and signals. Besides testscript's own commands the scripts have:
 //
 //	simulate [for=PROVIDER] FLAGS   starts a simulator and points the providers at it, or only that one
+//	gateway FLAGS                   starts a gateway in front of Anthropic's simulator, and points the provider at it
 //	asked N                         ends the simulator that was started last: it was asked for so many answers
 //	exits CODE PROGRAM ARGS         runs a program that exits with that code
 //	signalling SIGNAL PATTERN PROGRAM ARGS
@@ -56,7 +57,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"simulate": simulate, "asked": asked, "exits": exits,
+			"simulate": simulate, "gateway": startGateway, "asked": asked, "exits": exits,
 		},
 	})
 }
@@ -127,6 +128,38 @@ func simulate(ts *testscript.TestScript, neg bool, args []string) {
 		base := bases[name]
 		ts.Setenv(base[0], base[1]+at+base[2])
 	}
+}
+
+// startGateway starts `serve` in front of the simulator of Anthropic's API.
+func startGateway(ts *testscript.TestScript, neg bool, args []string) {
+	variable := bases["anthropic"][0]
+	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--data", "none", "--upstream", "anthropic=" + ts.Getenv(variable)}, args...)
+	cmd := exec.Command("ridethrough", args...)
+	cmd.Env, cmd.Dir = append(os.Environ(), awake), ts.Getenv("WORK")
+	stderr, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	address, ended := make(chan string, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			var said struct{ Msg, URL string }
+			if json.Unmarshal(lines.Bytes(), &said) == nil && said.Msg == "listening" {
+				address <- said.URL
+			}
+		}
+		close(address)
+	}()
+	ts.Defer(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		<-ended
+		_ = cmd.Wait()
+	})
+	at, ok := <-address
+	if !ok {
+		ts.Fatalf("the gateway did not start")
+	}
+	ts.Setenv(variable, at)
 }
 
 // listen reads the log of the simulator, which starts with its address.
