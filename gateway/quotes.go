@@ -15,15 +15,26 @@ import (
 type quotePermit struct {
 	retry.Permit
 	call *call
+	body string // of the fault, as the provider sent it; "": there is none
 }
 
 // Report implements retry.Permit.
 func (p *quotePermit) Report(f *fault.Error) {
 	if f != nil && !errors.Is(f, errLocal) {
-		f.Body = "" // to look for quotes in it, each request would have to be read
+		p.body, f.Body = f.Body, "" // for the event of a wait; other callers need none
 		f.Message, f.Code = p.call.withoutQuotes(f.Message), p.call.withoutQuotes(f.Code)
 	}
 	p.Permit.Report(f)
+}
+
+// verbatim returns the fault of the try with what the provider sent, without what that quotes of the request.
+func (p *quotePermit) verbatim(f *fault.Error) *fault.Error {
+	if p.body == "" {
+		return f
+	}
+	whole := *f
+	whole.Body = p.call.withoutQuotes(p.body)
+	return &whole
 }
 
 // withoutQuotes returns a provider's text without what it quotes of the request; "": the request cannot be read,

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,7 +14,9 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // secretPrompt is what an upstream quotes in its errors.
@@ -153,4 +156,19 @@ func TestClientsKey_NotInEvents(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestRetryEvent_MessageIsWhatTheProviderSent(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, "529")})
+		_, _, _ = w.get("/v1/messages", claude)
+		text, err := turn.Marshal(w.events[0])
+		var got struct{ Type, Message, Summary string }
+		if err := errors.Join(err, json.Unmarshal(text, &got)); err != nil {
+			t.Fatalf("event %+v: %v", w.events[0], err)
+		}
+		if !strings.HasPrefix(got.Message, `HTTP 529: {"type":"error","error":{`) || got.Summary != "HTTP 529: Overloaded" {
+			t.Errorf("message %q, summary %q; want the provider's body behind its status, and the sentence in it", got.Message, got.Summary)
+		}
+	})
 }

@@ -212,10 +212,10 @@ type requestBreaker sharedRequest
 // Acquire implements retry.Breaker.
 func (b *requestBreaker) Acquire(ctx context.Context) (retry.Permit, error) {
 	p, err := (*sharedRequest)(b).acquire(ctx)
+	b.permit = quotePermit{Permit: p, call: b.leader}
 	if err != nil {
 		return nil, bare(err)
 	}
-	b.permit = quotePermit{p, b.leader}
 	return &b.permit, nil
 }
 

@@ -26,7 +26,9 @@ func (s *sharedRequest) onWait(w policy.Wait) {
 	for _, c := range s.callsWaiting() {
 		c.keepalive.failed(w)
 	}
-	s.announce(turn.Retry{Name: s.name(), Upstream: s.upstreamName(), Wait: s.overall()})
+	e := turn.Retry{Name: s.name(), Upstream: s.upstreamName(), Wait: s.overall()}
+	e.Fault = s.permit.verbatim(e.Fault)
+	s.announce(e)
 }
 
 // sleep waits until the next try. It ends early when the upstream is back, by
