@@ -13,7 +13,7 @@ import (
 
 // resume returns what asks the model for the rest of its answer, which has broken off; nil: it cannot be
 // continued.
-func (a *attempt) resume(caller *preamble.Caller) retry.Resume[llm.Part] {
+func (a *attempt) resume(caller *preamble.Caller) retry.Rest[llm.Part] {
 	so := a.answer // a copy, whose block of text can be ended
 	content := slices.Clone(so.Content())
 	last := len(content) - 1

@@ -140,14 +140,14 @@ func (a *attempt) stream() {
 		a.asked = a.request()
 		return a.model.Stream(preamble.With(ctx, caller), a.asked)
 	}
-	resume := func() retry.Resume[llm.Part] { return a.resume(caller) }
+	resume := func() retry.Rest[llm.Part] { return a.resume(caller) }
 	retrier, leave := a.retrier()
 	defer leave()
 	retrier.Held = caller.TakeWaited
 	ctx, cancel := context.WithCancelCause(a.ctx)
 	defer cancel(nil)
 	a.cancel = cancel
-	for part, err := range retry.StreamWithResume(ctx, retrier, llm.IsContent, open, resume) {
+	for part, err := range retry.StreamWithRest(ctx, retrier, llm.IsContent, open, resume) {
 		if err != nil {
 			a.noteEnd(err)
 			return

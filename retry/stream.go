@@ -25,21 +25,21 @@ func Stream[T any](
 	ctx context.Context, r Retrier, content func(T) bool,
 	open func(ctx context.Context, n int) iter.Seq2[T, error],
 ) iter.Seq2[T, error] {
-	return StreamWithResume(ctx, r, content, open, func() Resume[T] { return nil })
+	return StreamWithRest(ctx, r, content, open, func() Rest[T] { return nil })
 }
 
-// Resume opens the rest of an answer that has failed behind its first content. It yields the rest alone, and
+// Rest opens the rest of an answer that has failed behind its first content. It yields the rest alone, and
 // is called for each try of it. An error from [Permanent] says that there is no rest.
-type Resume[T any] = func(ctx context.Context, n int) iter.Seq2[T, error]
+type Rest[T any] = func(ctx context.Context, n int) iter.Seq2[T, error]
 
-// StreamWithResume is Stream for answers of which the rest can be asked for. resume is called when one fails
+// StreamWithRest is Stream for answers of which the rest can be asked for. resume is called when one fails
 // behind its first content, and returns what opens the rest; nil: there is none, and the failure ends the
 // sequence. The policy decides about a failure with a rest as about one before the content. If no try of the
 // rest can succeed, the error is the failure that made it necessary.
-func StreamWithResume[T any](
+func StreamWithRest[T any](
 	ctx context.Context, r Retrier, content func(T) bool,
 	open func(ctx context.Context, n int) iter.Seq2[T, error],
-	resume func() Resume[T],
+	resume func() Rest[T],
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		run := run{Retrier: r}
@@ -63,7 +63,7 @@ func StreamWithResume[T any](
 }
 
 // resumeIf calls resume if an answer has failed behind its first content.
-func resumeIf[T any](committed bool, resume func() Resume[T]) Resume[T] {
+func resumeIf[T any](committed bool, resume func() Rest[T]) Rest[T] {
 	if !committed {
 		return nil
 	}

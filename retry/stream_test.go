@@ -169,8 +169,8 @@ func TestStream_HoldsBackAThousandParts(t *testing.T) {
 	}
 }
 
-// TestStreamWithResume_GoesOnBehindContent has rests that fail as tries do.
-func TestStreamWithResume_GoesOnBehindContent(t *testing.T) {
+// TestStreamWithRest_GoesOnBehindContent has rests that fail as tries do.
+func TestStreamWithRest_GoesOnBehindContent(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		tries  []string
@@ -190,13 +190,13 @@ func TestStreamWithResume_GoesOnBehindContent(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			rests, began := 0, time.Now()
-			resume := func() retry.Resume[string] {
+			resume := func() retry.Rest[string] {
 				if rests++; rests > tt.rests {
 					return nil
 				}
 				return script(tt.tries...)
 			}
-			got, err := read(retry.StreamWithResume(t.Context(), retry.Retrier{Policy: policy.Simple()}, isContent, script(tt.tries...), resume))
+			got, err := read(retry.StreamWithRest(t.Context(), retry.Retrier{Policy: policy.Simple()}, isContent, script(tt.tries...), resume))
 			end, _ := errors.AsType[*retry.Error](err)
 			if got != tt.want || (err != nil) != (tt.reason != "") || end != nil && (end.Stop != tt.reason || !errors.Is(err, errOverloaded)) {
 				t.Errorf("%s: got %q, %v; want %q and the end %q of the first failure", tt.name, got, err, tt.want, tt.reason)

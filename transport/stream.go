@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -32,6 +33,9 @@ type stream struct {
 	failure  *fault.Error   // that error; nil: none
 	raw      bool           // no longer examined
 	errLine  bool           // its failure has been made a line, or is to be none
+
+	withholds bool   // an error event behind content ends it as a fault, and is not returned
+	withheld  []byte // that event
 }
 
 // Watched is the body of a streamed answer from a Transport. It returns whole
@@ -208,8 +212,20 @@ func (s *stream) readMore() {
 // noteFrames examines the frames that have been read since.
 func (s *stream) noteFrames() {
 	for frame := s.next(); frame != nil; frame = s.next() {
-		s.note(frame)
+		if s.note(frame) == dialect.Failure && s.withholds {
+			s.withhold(frame)
+			return
+		}
 	}
+}
+
+// withhold ends the stream with the fault of its last frame, which is not returned.
+func (s *stream) withhold(frame []byte) {
+	s.withheld = bytes.Clone(frame)
+	s.whole -= len(frame)
+	s.buf, s.seen = s.buf[:s.whole], s.whole
+	s.err, s.ended = s.failure, false
+	_ = s.release()
 }
 
 // next returns the next whole frame of what has been read; nil: there is none. At

@@ -65,9 +65,16 @@ type Transport struct {
 	// Observer is told of each response before it is judged; nil: none.
 	Observer Observer
 
-	// NoErrorLine leaves out the line that is added to a stream of lines that breaks off. That is for a caller that
-	// tells its own client. False: Ollama's client, which ignores an error that ends a body, is told by that line.
+	// NoErrorLine leaves out the line that is added to a stream of lines that breaks off. That is for a
+	// caller that tells its own client. False: Ollama's client, which ignores an error that ends a body, is
+	// told by that line.
 	NoErrorLine bool
+
+	// CompleteText lets a streamed answer go on that breaks off in the middle of its text, by a second
+	// request, which costs the tokens of the first again. What the model answers is used if it begins by
+	// repeating the end of what it has said, as it is asked to. Else, and without CompleteText, the answer
+	// ends in its error.
+	CompleteText bool
 
 	// Refusals makes an answer without content, in which the model or a filter refuses, a fault of kind
 	// fault.Refused with ErrRefusal in its chain. That is for a caller that can ask another model. False: it is
@@ -96,18 +103,14 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.sendOnce(req, d)
 	}
 	c := call{Transport: t, req: req, dialect: d, limits: t.limits(req, d), room: t.newRoom(req, d)}
-	retrier := t.Retry
-	if t.Breakers != nil && retrier.Breaker == nil {
-		caller := t.caller(req, d)
-		defer caller.Close()
-		retrier.Breaker = caller
-	}
+	retrier, leave := c.retrier()
+	defer leave()
 	resp, err := retry.Do(req.Context(), retrier, c.try)
 	if c.sent == 0 && req.Body != nil {
 		_ = req.Body.Close() // no try has done so
 	}
 	if err == nil {
-		return resp, nil
+		return c.complete(resp), nil
 	}
 	end, gaveUp := errors.AsType[*retry.Error](err)
 	if !gaveUp || end.Last == nil {
@@ -117,6 +120,16 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return c.rejected(r, end.Last), nil
 	}
 	return c.unanswered(end.Last), nil
+}
+
+// retrier returns the retrier for a request. leave has to be called after the run.
+func (c *call) retrier() (r retry.Retrier, leave func()) {
+	r, leave = c.Retry, func() {}
+	if c.Breakers != nil && r.Breaker == nil {
+		caller := c.caller(c.req, c.dialect)
+		r.Breaker, leave = caller, caller.Close
+	}
+	return r, leave
 }
 
 func (t *Transport) base() http.RoundTripper {

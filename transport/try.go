@@ -177,6 +177,8 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 		s.form = c.form(resp, s.buf)
 	}
 	if s.form != dialect.JSON {
+		s.withholds = c.completes(s.form)
+		s.errLine = s.errLine || s.withholds
 		if f := s.open(c.Opened); f != nil && !(s.output == dialect.NoOutput && c.acceptsEmpty()) {
 			return nil, reject(f, resp, s)
 		}

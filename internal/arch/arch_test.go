@@ -31,7 +31,7 @@ var house = []row{
 	{floor: 1, path: "internal/coding"},
 	{floor: 1, path: "internal/latency"},
 	{floor: 1, path: "internal/preamble", uses: "turn"},
-	{floor: 1, path: "transport", uses: "ratelimit internal/coding internal/dialect internal/latency internal/preamble fault fault/classify breaker policy retry"},
+	{floor: 1, path: "transport", uses: "ratelimit internal/seam internal/coding internal/dialect internal/latency internal/preamble fault fault/classify breaker policy retry"},
 	{floor: 1, path: "internal/http1"},
 	{floor: 1, path: "internal/receive"},
 	{floor: 1, path: "internal/send"},
