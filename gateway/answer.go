@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -132,18 +133,26 @@ func (c *call) copyPart(body io.Reader) error {
 	defer buf.Release()
 	for {
 		n, err := body.Read(buf.Bytes[:cap(buf.Bytes)])
-		part, failed := buf.Bytes[:n], false
-		if c.prelude.Follows() {
-			part, failed = c.preludeOf(part, err, body)
+		part, wrong := c.toSend(buf.Bytes[:n], err, body)
+		if len(part) == 0 && err == nil {
+			c.ping()
 		}
 		c.send(part)
-		switch {
-		case failed:
-			return errFailedInside
-		case err != nil:
+		if err = cmp.Or(wrong, err); err != nil {
 			return err
 		}
 	}
+}
+
+// toSend returns what the client is sent of the next part of the answer, or at its end.
+func (c *call) toSend(part []byte, end error, body io.Reader) ([]byte, error) {
+	switch {
+	case c.continuing():
+		return c.restOf(part, end, body)
+	case c.prelude.Follows():
+		return c.preludeOf(part, end, body)
+	}
+	return part, nil
 }
 
 // send sends a part of the answer.
@@ -151,9 +160,13 @@ func (c *call) send(part []byte) {
 	if len(part) == 0 {
 		return
 	}
+	c.pause()
 	c.answering = true
 	if !c.passOn(part) {
 		c.clientLeft() // or reads nothing
+	}
+	if c.text != nil && !c.continuing() {
+		c.text.Shown(part)
 	}
 }
 

@@ -66,6 +66,9 @@ func (c *call) eachPart(f func(part []byte) (more bool)) bool {
 
 // coding returns the content coding of the request's body in lower case; "": none.
 func (c *call) coding() string {
+	if c.continuing() {
+		return "" // the body is the gateway's
+	}
 	if coding := c.r.Header.Get("Content-Encoding"); !strings.EqualFold(coding, "identity") {
 		return strings.ToLower(coding)
 	}

@@ -49,9 +49,11 @@ type call struct {
 	end        turn.Status      // "": done so far
 	answering  bool             // part of an answer is out
 	prelude    dialect.Prelude
-	withheld   int  // bytes that are reserved for what is withheld of the answer
-	pinging    bool // the keepalive runs though an answer has begun: nothing of it is sent
-	unreadable bool // the encoding of its body is unknown, and so is the form of its answer
+	text       *continuation // of the answer; nil: it is not continued
+	again      int           // how often the answer has been asked for after its first content
+	withheld   int           // bytes that are reserved for what is withheld of the answer
+	pinging    bool          // the keepalive runs though an answer has begun: nothing of it is sent
+	unreadable bool          // the encoding of its body is unknown, and so is the form of its answer
 
 	credential string // identifies its credentials, without holding them
 }
@@ -111,6 +113,7 @@ func (c *call) begin() {
 func (c *call) finish() {
 	c.endKept(false)
 	c.releaseWithheld()
+	c.releaseText()
 	c.emitEnd()
 	c.keepalive.stop()
 	c.body.Release()
@@ -189,7 +192,7 @@ func (c *call) read() bool {
 // answer answers a call with the outcome of its shared request.
 func (c *call) answer(resp *http.Response, err error) {
 	c.gateway.waits.remove(c)
-	committed := c.keepalive.stop() && (c.preamble == nil || c.prelude.Restarts() > 0)
+	committed := c.keepalive.stop() && (c.preamble == nil || c.again > 0)
 	if committed {
 		c.status = http.StatusOK
 	}

@@ -60,6 +60,9 @@ func (u *Upstream) check() (wrong []error) {
 	if u.Socket != "" && !slices.Contains(SocketModes(), u.Socket) {
 		say("no socket mode is named %q; known are %v", u.Socket, SocketModes())
 	}
+	if !knownMode(u.Complete) || slices.ContainsFunc(u.Routes, func(r Route) bool { return !knownMode(r.Complete) }) {
+		say("an answer is completed in no other mode than %v", CompleteModes())
+	}
 	if u.Base == nil && apiOf(u.API) != nil && apiOf(u.API).url == "" {
 		say("the API %s has no public URL; want the one of your resource, such as https://NAME.openai.azure.com", u.API)
 	}
@@ -89,6 +92,9 @@ func (u *Upstream) check() (wrong []error) {
 	}
 	return wrong
 }
+
+// knownMode reports whether a mode is one, or the default.
+func knownMode(m CompleteMode) bool { return m == "" || slices.Contains(CompleteModes(), m) }
 
 // CheckName returns what the name of an upstream must be; nil: it is that.
 func CheckName(name string) error {

@@ -22,18 +22,23 @@ type CompleteMode string
 const (
 	CompleteOff      CompleteMode = "off"      // it ends with an error
 	CompleteLossless CompleteMode = "lossless" // it is asked for again while its client has been sent nothing that it keeps
+	CompleteText     CompleteMode = "text"     // besides, a text that breaks off is continued by another request, where the two join for certain
 )
 
 // CompleteModes returns all modes.
-func CompleteModes() []CompleteMode { return []CompleteMode{CompleteLossless, CompleteOff} }
+func CompleteModes() []CompleteMode {
+	return []CompleteMode{CompleteLossless, CompleteText, CompleteOff}
+}
 
-// maxRestarts is how often one answer that breaks off is asked for again. Each time costs its tokens.
-const maxRestarts = 2
+// maxAgain is how often one answer that breaks off is asked for again. Each time costs its tokens.
+const maxAgain = 2
 
 // Completed says how an answer was completed that had broken off after its first content.
 type Completed struct {
-	Restarts  int // how often it was asked for again; 0: it was not
-	Discarded int // the tokens that the broken answers took, as far as they said: they are paid for, and of no use
+	Again     int  // how often it was asked for again; 0: it was not
+	Discarded int  // the tokens that the broken answers took, as far as they said: they are paid for, and of no use
+	Text      bool // it was continued in the middle of a text
+	Unjoined  bool // it was not completed: what came then did not continue its text
 }
 
 // continuedHeader tells in a trailer how often an answer was asked for again after its first content. The headers
@@ -44,25 +49,27 @@ const continuedHeader = "X-Ridethrough-Continued"
 func (c *call) follow(body any) {
 	w, watched := body.(transport.Watched)
 	switch {
-	case c.prelude.Restarts() > 0:
+	case c.again > 0:
 		return
 	case !watched || c.keepalive == nil || c.outcome.Verdict.Stop != "":
 	case c.shared.at.CompleteFor(c.shared.at.model) == CompleteOff:
 	default:
 		c.prelude.Begin(c.dialect, w.Form(), c.client())
+		c.followText(w.Form())
 	}
-	if !c.prelude.Follows() {
+	if !c.prelude.Follows() && c.text == nil {
 		c.body.Release() // no try follows
 	}
 }
 
 // preludeOf returns what the client is sent of the next part of an answer, or at its end: all of it, unless it may
-// have to be asked for again. failed reports that the answer has ended with the provider's error, which is left out.
-func (c *call) preludeOf(part []byte, end error, body any) (send []byte, failed bool) {
+// have to be asked for again. The error is errFailedInside if it has ended with the provider's, which is left out.
+func (c *call) preludeOf(part []byte, end error, body any) (send []byte, err error) {
+	failed := false
 	if len(part) > 0 {
 		send, failed = c.prelude.Add(part)
 	} else if end == io.EOF {
-		if failed = !c.prelude.IsOver() && body.(transport.Watched).Failure() != nil; !failed {
+		if failed = c.prelude.Watches() && body.(transport.Watched).Failure() != nil; !failed {
 			send = c.prelude.End()
 		}
 	}
@@ -74,17 +81,23 @@ func (c *call) preludeOf(part []byte, end error, body any) (send []byte, failed 
 		}
 	}
 	if c.prelude.IsOver() {
-		c.body.Release()
 		c.releaseWithheld()
+		if c.text == nil {
+			c.body.Release()
+		}
 	}
-	switch {
-	case len(send) > 0:
-		c.pause()
-	case !c.pinging && end == nil:
+	if failed {
+		return send, errFailedInside
+	}
+	return send, nil
+}
+
+// ping starts the keepalive in an answer of which nothing is sent for now.
+func (c *call) ping() {
+	if !c.pinging {
 		c.pinging = true
 		c.keepalive.resume(c.prelude.Middle())
 	}
-	return send, failed
 }
 
 // withheldStep is how much memory is taken at a time for what is withheld. One more read may exceed it.
@@ -107,22 +120,22 @@ func (c *call) pause() {
 // askAgain asks for an answer again that has broken off, and sends the client what comes. It waits as for a first
 // answer. false: the answer stays broken off.
 func (c *call) askAgain(f *fault.Error) bool {
-	if !c.prelude.Restartable() || c.prelude.Restarts() == maxRestarts || c.r.Context().Err() != nil || c.gateway.draining.Err() != nil {
+	if c.again == maxAgain || c.r.Context().Err() != nil || c.gateway.draining.Err() != nil {
 		return false
 	}
 	wait := c.waitAfter(f)
-	if wait.Verdict.Stop != "" {
+	if wait.Verdict.Stop != "" || !c.prelude.Restartable() && !c.continues() {
 		return false
 	}
+	c.again++
 	closeResponse(c.shared.resp) // a wait holds no connection
-	c.pause()
-	c.send(c.prelude.Restart())
+	if c.prelude.Restartable() {
+		c.send(c.prelude.Restart())
+	}
 	c.releaseWithheld()
-	c.pinging = true
-	c.keepalive.resume(c.prelude.Middle())
+	c.ping()
 	c.carried, c.answered, c.silence = wait, false, 0
-	s := c.gateway.coalescer.lead(c)
-	s.failover.Since = time.Now()
+	s := c.leadAgain()
 	c.shared = s
 	defer s.release(c)
 	defer context.AfterFunc(c.r.Context(), func() { s.leave(c) })()
@@ -149,20 +162,31 @@ func (c *call) waitAfter(f *fault.Error) policy.Wait {
 	}
 }
 
+// leadAgain returns the shared request by which the call asks again. Another client may join it, unless it asks for
+// the rest of a text.
+func (c *call) leadAgain() (s *sharedRequest) {
+	if c.continuing() {
+		s = c.newShared()
+	} else {
+		s = c.gateway.coalescer.lead(c)
+	}
+	s.failover.Since = time.Now()
+	return s
+}
+
 // completed reports an answer that was asked for again, and is whole.
 func (c *call) completed() {
-	n := c.prelude.Restarts()
-	if n == 0 {
+	if c.again == 0 {
 		return
 	}
-	c.w.Header().Set(http.TrailerPrefix+continuedHeader, strconv.Itoa(n))
-	c.emit(Event{Completed: Completed{n, c.prelude.Discarded()}})
+	c.w.Header().Set(http.TrailerPrefix+continuedHeader, strconv.Itoa(c.again))
+	c.emit(Event{Completed: Completed{Again: c.again, Discarded: c.prelude.Discarded(), Text: c.continuing()}})
 }
 
 // sayContinued says in a comment that what follows is of another answer, where the dialect has a place for one.
 func (c *call) sayContinued() string {
-	if n := c.prelude.Restarts(); n > 0 {
-		return fmt.Sprintf("; asked for again (%d), as the answer had broken off", n)
+	if c.again > 0 {
+		return fmt.Sprintf("; asked for again (%d), as the answer had broken off", c.again)
 	}
 	return ""
 }

@@ -29,7 +29,7 @@ var streamed = []struct{ path, body string }{
 	{streamPath, thinks(invoke)},
 	{"/model/" + url.PathEscape(profile) + "/converse-stream", `{"additionalModelRequestFields":{"thinking":{"type":"enabled"}},` + converse[1:]},
 	{"/v1/chat/completions", gpt},
-	{"/v1/responses", `{"reasoning":{"summary":"auto"},` + codex[1:]},
+	{"/v1/responses", `{"store":false,"reasoning":{"summary":"auto"},` + codex[1:]},
 	{"/v1beta/models/gemini-3:streamGenerateContent?alt=sse", thoughts(gemini)},
 	{"/v1beta/models/gemini-3:streamGenerateContent", thoughts(gemini)},
 	{"/api/chat", `{"think":true,` + llama[1:]},
@@ -134,6 +134,14 @@ type received struct {
 	bytes.Buffer
 	header http.Header
 	cut    bool
+	last   time.Time     // when it got something
+	gap    time.Duration // the longest without
+}
+
+// Write implements io.Writer.
+func (r *received) Write(p []byte) (int, error) {
+	r.gap, r.last = max(r.gap, time.Since(r.last)), time.Now()
+	return r.Buffer.Write(p)
 }
 
 // Header implements http.ResponseWriter.
@@ -147,8 +155,13 @@ func (r *received) Flush() {}
 
 // serve sends a request straight to a gateway.
 func serve(g *gateway.Gateway, path, body, agent string) (w *received) {
-	w = &received{header: http.Header{}}
-	req := httptest.NewRequest("POST", path, strings.NewReader(body))
+	return serveUntil(context.Background(), g, path, body, agent)
+}
+
+// serveUntil sends a request of a client that stays until its context ends.
+func serveUntil(ctx context.Context, g *gateway.Gateway, path, body, agent string) (w *received) {
+	w = &received{header: http.Header{}, last: time.Now()}
+	req := httptest.NewRequestWithContext(ctx, "POST", path, strings.NewReader(body))
 	req.Header.Set("User-Agent", agent)
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler {

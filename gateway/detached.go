@@ -58,7 +58,7 @@ const replayedHeader = "X-Ridethrough-Replayed"
 
 // keepAnswer begins to keep the answer that the call is about to send, for when its client leaves.
 func (c *call) keepAnswer(resp *http.Response) {
-	if c.prelude.Restarts() > 0 || c.outcome.Verdict.Stop != "" || resp == nil || resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Encoding") != "" || !c.detaches() {
+	if c.again > 0 || c.outcome.Verdict.Stop != "" || resp == nil || resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Encoding") != "" || !c.detaches() {
 		return
 	}
 	m := c.meant.Load()

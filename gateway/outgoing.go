@@ -50,6 +50,9 @@ func (c *call) outgoingHeader(up *upstream) http.Header {
 		}
 	}
 	dropHop(h)
+	if c.continuing() {
+		delete(h, "Content-Encoding")
+	}
 	delete(h, "Expect")                         // the body has arrived
 	h["Accept-Encoding"] = []string{"identity"} // the gateway has to see where the content begins
 	h[viaHeader] = append(slices.Clip(h[viaHeader]), c.gateway.id)

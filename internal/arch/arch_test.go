@@ -42,7 +42,7 @@ var house = []row{
 	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
 	{floor: 2, path: "internal/sigv4", parts: "github.com/aws/aws-sdk-go-v2"},
 	{floor: 2, path: "internal/responses", uses: "internal/sse internal/dialect internal/send", parts: "github.com/coder/websocket"},
-	{floor: 2, path: "gateway", uses: "internal/plural internal/dialect internal/preamble fault fault/classify llm turn breaker policy ratelimit retry transport internal/coding internal/http1 internal/receive internal/redact internal/send internal/route internal/spool internal/responses"},
+	{floor: 2, path: "gateway", uses: "internal/plural internal/dialect internal/seam internal/preamble fault fault/classify llm turn breaker policy ratelimit retry transport internal/coding internal/http1 internal/receive internal/redact internal/send internal/route internal/spool internal/responses"},
 	{floor: 2, path: "provider", uses: "internal/sse internal/dialect fault fault/classify llm transport"},
 	{
 		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",

@@ -25,7 +25,7 @@ type Prelude struct {
 	shown    bool // the client has been sent a part of the answer
 	over     bool // and of what it keeps
 	again    bool // this answer follows another one, which has been shown
-	unsound  bool // what has been shown cannot be followed by another answer
+	watch    bool // frames are cut, and an error is left out, behind the prelude too
 	restarts int
 
 	block     blockType // that is open in the answer
@@ -84,11 +84,17 @@ func (p *Prelude) Begin(d *Dialect, f Form, c Client) bool {
 }
 
 // Follows reports whether Add has to be given what comes. Otherwise it is sent as it is.
-func (p *Prelude) Follows() bool { return p.dialect != nil && (!p.over || p.again) }
+func (p *Prelude) Follows() bool { return p.dialect != nil && (!p.over || p.again || p.watch) }
+
+// Watch has all of the answer followed: Add returns whole frames, and leaves out an error, behind the prelude too.
+func (p *Prelude) Watch() { p.watch = p.dialect != nil }
+
+// Watches reports whether Add leaves an error out.
+func (p *Prelude) Watches() bool { return p.dialect != nil && (!p.over || p.watch) }
 
 // Restartable reports whether the answer, if it breaks off now, can be asked for again.
 func (p *Prelude) Restartable() bool {
-	return p.dialect != nil && !p.over && !p.unsound && (!p.open || !p.signed || p.client.dropsUnsigned())
+	return p.dialect != nil && !p.over && (!p.open || !p.signed || p.client.dropsUnsigned())
 }
 
 // IsOver reports whether the client has been sent something that it keeps.
@@ -105,7 +111,7 @@ func (p *Prelude) Withheld() int { return len(p.withheld) + len(p.rest) }
 
 // Fail returns the error with which the answer has ended, as it came. What follows is sent as it is.
 func (p *Prelude) Fail() []byte {
-	p.over, p.again, p.withheld = true, false, nil
+	p.over, p.again, p.watch, p.withheld = true, false, false, nil
 	return append(p.failure, p.rest...)
 }
 
@@ -132,7 +138,7 @@ func (p *Prelude) Add(b []byte) (send []byte, failed bool) {
 		case n <= 0, !p.Follows():
 			p.pass(b)
 			return p.sending(), false
-		case !p.over && p.dialect.LaterFrameKind(p.form, b[:n]) == Failure:
+		case p.Watches() && p.dialect.LaterFrameKind(p.form, b[:n]) == Failure:
 			p.failure, failed = bytes.Clone(b), true
 		default:
 			p.take(b[:n])
@@ -162,7 +168,7 @@ func (p *Prelude) Release() []byte {
 	p.in, p.same, p.out = nil, 0, p.out[:0]
 	p.over = true
 	p.flush()
-	if !p.again {
+	if !p.Follows() {
 		p.send(p.rest)
 		p.rest = nil
 	}
@@ -240,7 +246,7 @@ func (p *Prelude) flush() {
 
 // pass sends what is withheld and the rest, and follows nothing any more.
 func (p *Prelude) pass(rest []byte) {
-	p.over, p.again = true, false
+	p.over, p.again, p.watch = true, false, false
 	p.show(rest)
 	p.withheld, p.rest = nil, nil
 }

@@ -55,6 +55,7 @@ func ExampleConfig_Show() {
 	//       first-byte: learned        # default
 	//       idle: 5m                   # default
 	//     body: 32MiB                  # default
+	//     complete: lossless           # default
 	//     responses-websocket: ride    # default
 	//     admission: learned           # default
 	// spool:

@@ -20,6 +20,7 @@ type upstream struct {
 	quota    quota
 	limits   limits
 	body     int64
+	complete string
 	fallback []fallback
 	routes   []route
 	socket   string
@@ -49,6 +50,7 @@ type route struct {
 	quota    quota
 	limits   limits
 	fallback []fallback
+	complete string
 }
 
 // upstreams is the codec of an upstream.
@@ -65,6 +67,7 @@ func upstreams() codec[upstream] {
 		newField("limits", timeLimits("limits", true), func(u *upstream) *limits { return &u.limits }, fieldDoc{"The time limits of one try.", "", "the defaults"}),
 		newField("body", size(), func(u *upstream) *int64 { return &u.body }, fieldDoc{"The largest request body. A larger one is rejected with status 413.", "32MiB", ""}),
 		newField("fallback", chain(), func(u *upstream) *[]fallback { return &u.fallback }, fieldDoc{"The upstreams or models that take over a failing call, in order. For agents, --fallback replaces them.", "", "none"}),
+		newField("complete", oneOf("a way to complete answers", completeModes()...), func(u *upstream) *string { return &u.complete }, fieldDoc{completeDoc, string(gateway.CompleteLossless), ""}),
 		newField("routes", seq("a list of routes", routes()), func(u *upstream) *[]route { return &u.routes }, fieldDoc{"Overrides for some models. The first matching route applies.", "", "none"}),
 		newField("ca", anyName("a path"), func(u *upstream) *string { return &u.ca }, fieldDoc{"A file with certificates of authorities, in PEM, that are trusted besides the system's, relative to the configuration file. It is read with the configuration.", "", "only the system's, or those of the file in SSL_CERT_FILE"}),
 		newField("proxy", proxyURL(), func(u *upstream) *string { return &u.proxy }, fieldDoc{"The proxy to this upstream. none connects directly.", "", "the proxy that HTTPS_PROXY or HTTP_PROXY names, unless NO_PROXY excludes the host"}),
@@ -90,6 +93,17 @@ func proxyURL() codec[string] {
 	return checkedText("a URL such as http://proxy.example:3128 or socks5://127.0.0.1:1080, or none", `^((https?|socks5)://|none$)`, func(s string) bool {
 		return s != "" && gateway.Network{Proxy: s}.Check(&url.URL{}) == nil
 	})
+}
+
+// completeDoc describes complete, of upstreams and of routes.
+const completeDoc = "What happens to a streamed answer that breaks off after its first content: with `lossless` it is asked for again while the client has been sent nothing that it keeps, and tool calls are sent when they are whole; with `text` a text is continued by another request besides, where the two join for certain; with `off` it ends with an error."
+
+// completeModes returns the names of the gateway's modes.
+func completeModes() (names []string) {
+	for _, m := range gateway.CompleteModes() {
+		names = append(names, string(m))
+	}
+	return names
 }
 
 // socketModes returns the names of the gateway's modes.
@@ -160,6 +174,7 @@ func routes() codec[route] {
 		newField("quota", quotas("own-quota", false), func(t *route) *quota { return &t.quota }, fieldDoc{"What follows when a usage window is spent.", "", "the upstream's"}),
 		newField("limits", timeLimits("route-limits", false), func(t *route) *limits { return &t.limits }, fieldDoc{"The time limits of one try.", "", "the upstream's"}),
 		newField("fallback", chain(), func(t *route) *[]fallback { return &t.fallback }, fieldDoc{"The upstreams that take over.", "", "the upstream's"}),
+		newField("complete", oneOf("a way to complete answers", completeModes()...), func(t *route) *string { return &t.complete }, fieldDoc{completeDoc, "", "the upstream's"}),
 	)
 }
 

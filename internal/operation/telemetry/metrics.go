@@ -36,6 +36,7 @@ type counts struct {
 	requests, recovered, left, switched *metrics.Counters // by face, upstream and model
 	resent, detached, replayed, silent  *metrics.Counters // likewise
 	queued                              *metrics.Counters // likewise
+	completed, unjoined, discarded      *metrics.Counters // likewise
 	tries, shared, retries              *metrics.Counters // by kind as well
 	gaveUp, brokeOff                    *metrics.Counters // likewise
 	content, waited, queueTime          *metrics.Histograms
@@ -82,6 +83,9 @@ func newCounts(to *metrics.Registry, version string) *counts {
 	m.left = counter("left_total", "Requests whose client left before the answer.")
 	m.detached = counter("detached_total", "Requests whose client left and whose answer was read on.")
 	m.replayed = counter("replayed_total", "Requests that were given the answer of an earlier one, whose client had left.")
+	m.completed = counter("completed_total", "Answers that broke off after their first content and were completed.")
+	m.unjoined = counter("seam_missing_total", "Answers that broke off in a text and that another answer did not continue.")
+	m.discarded = counter("discarded_tokens_total", "Tokens that broken answers had taken when they were asked for again, as far as they said.")
 	m.switched = counter("switched_total", "Requests that failed over to this upstream.")
 	m.tries = counter("tries_total", "Requests sent to the upstream, by kind of fault; none: answered.", "kind")
 	m.shared = counter("shared_tries_total", "Tries that were not sent because they shared the outcome of another request.", "kind")
@@ -118,6 +122,7 @@ func (m *counts) watch(e gateway.Event) {
 	if e.Replayed != 0 {
 		p.of(m.replayed).Inc()
 	}
+	m.again(e.Completed, p)
 	switch event := e.Event.(type) {
 	case turn.Start:
 		s.requests.Inc()
@@ -134,6 +139,19 @@ func (m *counts) watch(e gateway.Event) {
 		if event.TimeToFirstToken > 0 { // of a turn
 			s.content.Observe(event.TimeToFirstToken.Seconds())
 		}
+	}
+}
+
+// again counts an answer that was asked for again after its first content.
+func (m *counts) again(c gateway.Completed, p labels) {
+	switch {
+	case c.Unjoined:
+		p.of(m.unjoined).Inc()
+	case c.Again > 0:
+		p.of(m.completed).Inc()
+	}
+	if c.Discarded > 0 {
+		p.of(m.discarded).Add(uint64(c.Discarded))
 	}
 }
 

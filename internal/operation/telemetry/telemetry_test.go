@@ -130,6 +130,20 @@ func TestMetrics_OfDetachedAnswers(t *testing.T) {
 	}
 }
 
+func TestMetrics_OfCompletedAnswers(t *testing.T) {
+	tel := watching(t, telemetry.Config{},
+		gateway.Event{Call: call, Completed: gateway.Completed{Again: 2, Discarded: 40}},
+		gateway.Event{Call: call, Completed: gateway.Completed{Again: 1, Discarded: 2, Text: true}},
+		gateway.Event{Call: call, Completed: gateway.Completed{Again: 1, Text: true, Unjoined: true}})
+	for name, want := range map[string]string{"completed_total": "2", "seam_missing_total": "1", "discarded_tokens_total": "42"} {
+		w := httptest.NewRecorder()
+		tel.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		if line := "ridethrough_" + name + `{face="gateway",model="gpt-5",upstream="work"} ` + want + "\n"; !strings.Contains(w.Body.String(), line) {
+			t.Errorf("metrics lack %q", line)
+		}
+	}
+}
+
 func TestMetrics_OfAnOutage(t *testing.T) {
 	tel := watching(t, telemetry.Config{}, outage(call)...)
 	tel.Show(board{}, nil)
@@ -488,6 +502,8 @@ func TestLog_OneLinePerTransition(t *testing.T) {
 		{gateway.Event{Event: leaves(busy, 1)}, `"error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"INFO","model":"gpt-5","msg":"client left","request":17,"retries":1`},
 		{gateway.Event{Event: leaves(busy, 0)}, `"client left","request":17,"retries":0`},
 		{gateway.Event{Detached: true}, `"level":"INFO","model":"gpt-5","msg":"client left, answer is read on"`},
+		{gateway.Event{Completed: gateway.Completed{Again: 2, Discarded: 40}}, `"again":2,"discardedTokens":40,"level":"INFO","model":"gpt-5","msg":"completed an answer that had broken off"`},
+		{gateway.Event{Completed: gateway.Completed{Again: 2, Unjoined: true}}, `"level":"WARN","model":"gpt-5","msg":"answer broke off, and what came then did not continue its text"`},
 		{gateway.Event{Replayed: 7}, `"level":"INFO","model":"gpt-5","msg":"given the answer that an identical request had left","replayed":7`},
 		{gateway.Event{Queued: &ratelimit.Place{Ahead: 3, In: 12 * time.Second, Limit: ratelimit.Limit{Unit: ratelimit.Requests, Limit: 50}}}, `"level":"INFO","model":"gpt-5","msg":"waits for room below a limit of the upstream","request":17,"upstream":"work","why":"3 ahead, 0 of 50 requests/min left, about 12 s"`},
 		{gateway.Event{Admitted: time.Minute}, ""},

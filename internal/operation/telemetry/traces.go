@@ -152,6 +152,8 @@ func (t *traces) addStep(c traced, e gateway.Event) {
 	switch {
 	case e.Joined != 0:
 		c.AddEvent("joined", trace.WithTimestamp(e.At), trace.WithAttributes(requestNumber.Int64(e.Joined)))
+	case e.Completed.Again != 0:
+		c.AddEvent("completed", trace.WithTimestamp(e.At))
 	case e.Replayed != 0:
 		c.AddEvent("replayed", trace.WithTimestamp(e.At), trace.WithAttributes(requestNumber.Int64(e.Replayed)))
 	case e.Resent:
