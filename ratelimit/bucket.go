@@ -51,6 +51,7 @@ const (
 	surprises = 2                      // refusals in spite of room, after which a limit comes back all at once, if it says so
 	patience  = 5                      // so many windows for each of these does that hold without being said
 	absurd    = 3                      // so many times the limit was answered in a window: it is not the limit
+	rounding  = 250 * time.Millisecond // so much before all comes back may it be stated to do so: then all that waits would be refused
 	jitter    = 500 * time.Millisecond // by so much may requests overtake one another on their way
 	distrust  = 10 * time.Minute       // for so long is a limit not believed then
 )
@@ -95,7 +96,7 @@ func (b *bucket) state(l Limit, mark float64, sent, now time.Time) {
 	}
 	b.left, b.at = left, now
 	if b.surprises >= surprises && now.Sub(b.stepped) <= time.Duration(b.surprises)*patience*window {
-		b.reset = l.Reset
+		b.reset = l.Reset.Add(rounding)
 		if l.Reset.IsZero() {
 			b.reset = now.Add(window)
 		}
@@ -167,7 +168,7 @@ func (b *bucket) charge(cost float64, now time.Time) (mark float64) {
 		b.before, b.began = [2]float64{b.before[1], b.charged}, now
 	}
 	if !now.Before(b.reset) && !b.reset.IsZero() {
-		b.reset = time.Time{} // until the next answer states another
+		b.reset = now.Add(time.Duration(b.limit / b.rate * float64(time.Second))) // until the next answer states another
 		b.left = b.limit
 	} else {
 		b.left = b.leftAt(now)

@@ -87,20 +87,43 @@ func TestAcquire_StaysBelowTheLimits(t *testing.T) {
 	}
 }
 
-// A window that comes back all at once is known after two refusals.
+// A window that comes back all at once is known after two refusals. What is sent as it does is not refused, though
+// the provider rounds its resets down and the first answers of the next window take their time.
 func TestAcquire_LearnsFixedWindows(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var table ratelimit.Table
-		p := &provider{requests: account{limit: 60, fixed: true}, tokens: account{limit: 1e9}, latency: 100 * time.Millisecond}
-		load(t, &table, p, 500, 5, time.Second/3, 10)
-		if len(p.refused) > 10 || p.answered != 500 {
-			t.Errorf("%d refused, %d answered; want at most 10, and 500", len(p.refused), p.answered)
+	const name = "X-Ratelimit-Reset-Requests"
+	down := func(h http.Header) {
+		if d, err := time.ParseDuration(h.Get(name)); err == nil {
+			h.Set(name, d.Truncate(100*time.Millisecond).String())
 		}
-		late := slices.DeleteFunc(slices.Clone(p.refused), func(at time.Time) bool { return at.Before(p.refused[0].Add(3 * time.Minute)) })
-		if len(late) != 0 {
-			t.Errorf("%d refused after three windows, want 0: %v", len(late), p.refused)
-		}
-	})
+	}
+	for _, tt := range []struct {
+		name    string
+		latency time.Duration
+		late    bool
+		state   func(http.Header)
+	}{
+		{"quick answers", 100 * time.Millisecond, false, nil},
+		{"slow answers", 6 * time.Second, false, nil},
+		{"slow answers that state late", 6 * time.Second, true, nil},
+		{"resets that are rounded down", 330 * time.Millisecond, false, down},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var table ratelimit.Table
+			p := &provider{requests: account{limit: 60, fixed: true}, tokens: account{limit: 1e9}, latency: tt.latency, late: tt.late, state: tt.state}
+			begun := time.Now()
+			load(t, &table, p, 500, 50, time.Second/3, 10)
+			if len(p.refused) > 10 || p.answered != 500 {
+				t.Errorf("%s: %d refused, %d answered; want at most 10, and 500: %v", tt.name, len(p.refused), p.answered, p.refused)
+			}
+			late := slices.DeleteFunc(slices.Clone(p.refused), func(at time.Time) bool { return at.Before(p.refused[0].Add(3 * time.Minute)) })
+			if len(late) != 0 {
+				t.Errorf("%s: %d refused after three windows, want 0: %v", tt.name, len(late), p.refused)
+			}
+			if took := time.Since(begun); took > 11*time.Minute {
+				t.Errorf("%s: 500 requests at 60 a minute took %v, want at most 11m", tt.name, took)
+			}
+		})
+	}
 }
 
 // Whatever the headers say, something goes at least once a minute, and traffic that they contradict is not held
