@@ -147,7 +147,7 @@ var house = []row{
 		floor: 3, path: "internal/operation/telemetry", uses: "internal/operation/metrics internal/operation/telemetry/otlp internal/operation/turns conversation fault gateway internal/operation/history policy turn",
 		parts: "go.opentelemetry.io/otel",
 	},
-	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy retry internal/clock internal/operation/config"},
+	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy ratelimit retry internal/clock internal/operation/config"},
 	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/outlook", uses: "internal/plural internal/operation/config policy"},
@@ -164,7 +164,7 @@ var house = []row{
 	{
 		floor: 3, path: "internal/cli/labcmd",
 		uses: "internal/plural internal/cli/command internal/cli/configflags internal/cli/outlook internal/cli/screen internal/lab " +
-			"internal/lab/simulator internal/operation/config",
+			"internal/lab/simulator internal/operation/config policy",
 		parts: "github.com/spf13/cobra",
 	},
 	{

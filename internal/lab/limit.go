@@ -101,7 +101,7 @@ func (l *limit) state(h http.Header, now time.Duration, refused bool) {
 	default:
 		const name = "X-Ratelimit-"
 		h[name+"Limit-Tokens"], h[name+"Remaining-Tokens"] = []string{strconv.Itoa(l.Tokens)}, []string{left}
-		h[name+"Reset-Tokens"] = []string{(l.reset(now) - now).Round(time.Millisecond).String()}
+		h[name+"Reset-Tokens"] = []string{(l.reset(now) - now + time.Millisecond - 1).Truncate(time.Millisecond).String()}
 	}
 }
 

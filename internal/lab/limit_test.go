@@ -116,3 +116,51 @@ func TestGallery_FiveHourWindowIsWaitedOut(t *testing.T) {
 		t.Errorf("after the reset: got %d requests in a second and the last answer after %v, want a slow start, and the last answer, which takes up to 30 s, within 10 s more", one.Peak, one.LastAnswer)
 	}
 }
+
+// What `ridethrough serve` does by default where the provider states its limits.
+func TestGallery_StatedLimitsAreKept(t *testing.T) {
+	for _, c := range []struct {
+		scenario     string
+		begins       int // minute
+		learns       int // so many minutes
+		inVain       int
+		othersAtMost time.Duration
+	}{
+		{"tokens-per-minute", 15, 3, 3, 0},
+		{"mixed-fleet", 5, 2, 3, 2 * time.Second},
+	} {
+		s, ok := lab.Find(c.scenario)
+		if !ok {
+			t.Fatalf("%s: not in the gallery", c.scenario)
+		}
+		r := run(t, s, "patient+breaker+admission", "patient+breaker")
+		one, without := r.Results[0], r.Results[1]
+		if one.Answered != one.Calls || one.InVain > c.inVain || without.InVain < 20*max(1, one.InVain) {
+			t.Errorf("%s: got %d of %d calls answered and %d requests in vain, %d without admission; want all, and at most %d", c.scenario, one.Answered, one.Calls, one.InVain, without.InVain, c.inVain)
+		}
+		if n := sum(one.Refused, c.begins+c.learns, len(one.Refused)); n > 0 {
+			t.Errorf("%s: got %d requests in vain once the limit is known, want none", c.scenario, n)
+		}
+		if one.Used < 0.95 {
+			t.Errorf("%s: got %.3f of the limit used, want at least 0.95", c.scenario, one.Used)
+		}
+		if one.OthersP95 > c.othersAtMost {
+			t.Errorf("%s: got waits of %v in the second group, want at most %v; without admission %v", c.scenario, one.OthersP95, c.othersAtMost, without.OthersP95)
+		}
+	}
+}
+
+func TestGallery_AWeekIsWaitedForWhereTheQuotaAllows(t *testing.T) {
+	s, ok := lab.Find("weekly-window")
+	if !ok {
+		t.Fatal("weekly-window: not in the gallery")
+	}
+	r := run(t, s, "patient+breaker+7d", "patient+breaker")
+	week, usual := r.Results[0], r.Results[1]
+	if week.Answered != week.Calls || week.LastAnswer > 2*time.Minute {
+		t.Errorf("with a quota of a week: got %d of %d calls answered, the last %v after the window opens; want all, within two minutes", week.Answered, week.Calls, week.LastAnswer)
+	}
+	if usual.GaveUp == 0 || usual.Longest > 5*time.Hour {
+		t.Errorf("with the usual quota: got %d calls that gave up and a longest wait of %v, want some, and at most five hours", usual.GaveUp, usual.Longest)
+	}
+}

@@ -12,7 +12,8 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// recommended is the strategy that the page compares the others with: the default of `ridethrough serve`.
+// recommended is the strategy that the page compares the others with: the default of `ridethrough serve`. Where the
+// provider states its limits, that is the one with admission.
 const recommended = "patient" + withBreaker
 
 // WriteGallery simulates the gallery and writes the page outages.md and a picture of each scenario,
@@ -68,7 +69,9 @@ The same callers meet the same outage once with each policy. The policies of rid
 and the circuit breaker of the release, in virtual time. The others run in the same retrier, with the
 numbers that their projects publish (see [the policies](#the-policies)). ` + "`patient+breaker`" + ` is the default of
 ` + "`ridethrough serve`" + `: its callers share a circuit breaker. ` + "`patient`" + ` is the same policy without a shared
-breaker, as in a program of your own.
+breaker, as in a program of your own. Where the provider states its limits, requests that would exceed them
+wait for room too, by default: ` + "`patient+breaker+admission`" + `. ` + "`patient+breaker+7d`" + ` waits for a usage window of
+up to a week (` + "`quota: {max: 7d}`" + `), the default for one of five hours.
 
 A caller makes one call at a time, and the next one some time after the previous one has ended. So a policy
 that gives up early makes more calls, and a policy that waits makes fewer. *answered* and *gave up* are about
@@ -116,12 +119,7 @@ func callersText(s config.Scenario) string {
 // comparison returns a sentence with the figures in which another strategy is
 // better than the recommended one.
 func (r Report) comparison() string {
-	var own Result
-	for _, one := range r.Results {
-		if one.Strategy.Name == recommended {
-			own = one
-		}
-	}
+	own := r.recommended()
 	var better []string
 	for _, f := range r.Figures() {
 		best, name := own, ""
@@ -135,9 +133,21 @@ func (r Report) comparison() string {
 		}
 	}
 	if len(better) == 0 {
-		return "No other policy does better than `" + recommended + "` in any of these figures."
+		return "No other policy does better than `" + own.Strategy.Name + "` in any of these figures."
 	}
-	return "Others do better than `" + recommended + "` in " + strings.Join(better, ", ") + "."
+	return "Others do better than `" + own.Strategy.Name + "` in " + strings.Join(better, ", ") + "."
+}
+
+// recommended returns the result of the recommended strategy.
+func (r Report) recommended() (own Result) {
+	for _, name := range []string{recommended, recommended + withAdmission} {
+		for _, one := range r.Results {
+			if one.Strategy.Name == name {
+				own = one
+			}
+		}
+	}
+	return own
 }
 
 // hasFigure reports whether a result has the figure at all.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"time"
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/retry"
 )
 
@@ -20,6 +22,7 @@ type run struct {
 	sim       *simulation
 	upstream  *upstream
 	breaker   *breaker.Breaker // nil: each caller is on its own
+	limits    *ratelimit.Table // nil: none is learned
 	tally     tally
 	onRequest func(caller, n int) // called before each call, with n = 0, and each request; nil: none
 }
@@ -36,6 +39,9 @@ func newRun(s config.Scenario, strategy Strategy) *run {
 	if strategy.SharesBreaker {
 		r.breaker = breaker.New("lab")
 		r.breaker.Clock = sim
+	}
+	if strategy.Admission {
+		r.limits = &ratelimit.Table{Clock: sim}
 	}
 	return r
 }
@@ -64,6 +70,7 @@ type caller struct {
 	id    int
 	other bool          // it is of the second group
 	asked time.Duration // when its latest request was accepted; 0: none was
+	grown float64       // tokens by which its conversation has grown: those that no cache had
 	luck  *rand.Rand
 }
 
@@ -77,6 +84,15 @@ func (c *caller) request(now time.Duration) request {
 		q.cached = c.Cached * q.tokens
 	}
 	return q
+}
+
+// accepted notes an answer to the latest request. A conversation grows by what its next request does not read from the
+// cache; calls without a cache are apart from one another.
+func (c *caller) accepted(sent time.Duration) {
+	c.asked = sent
+	if c.Cached > 0 {
+		c.grown += (1 - c.Cached) * float64(c.Tokens)
+	}
 }
 
 // caller makes calls with pauses between them until the scenario ends. The
@@ -113,6 +129,12 @@ func (r *run) call(t *task, from *caller) {
 		defer c.Close()
 		retrier.Breaker = c
 	}
+	var room *admitted
+	if r.limits != nil {
+		room = r.admit(from, retrier.Breaker)
+		defer room.close()
+		retrier.Breaker = room
+	}
 	call := call{began: r.sim.elapsed, other: from.other}
 	r.tally.begin()
 	retrier.OnTry = func(t retry.Try) { call.hit = t.Run.Tries > 0 }
@@ -121,9 +143,12 @@ func (r *run) call(t *task, from *caller) {
 		call.sent = r.sim.elapsed
 		r.tally.request(call.sent)
 		q := from.request(call.sent)
-		err := r.try(ctx, n, q)
+		h, err := r.try(ctx, n, q)
+		if room != nil {
+			room.answered(h, q, err)
+		}
 		if err == nil {
-			from.asked = call.sent
+			from.accepted(call.sent)
 		} else {
 			r.tally.refuse(call.sent)
 		}
@@ -140,7 +165,7 @@ func (r *run) reportRequest(caller, n int) {
 }
 
 // try sends one request and returns its outcome as the strategy's program sees it.
-func (r *run) try(ctx context.Context, n int, q request) error {
+func (r *run) try(ctx context.Context, n int, q request) (http.Header, error) {
 	if limit := r.strategy.Timeout; limit > 0 {
 		bounded, cancel := r.sim.WithDeadline(ctx, r.sim.Now().Add(limit), &fault.Error{
 			Kind: fault.Timeout, Message: "no answer within " + limit.String(),
@@ -148,12 +173,12 @@ func (r *run) try(ctx context.Context, n int, q request) error {
 		defer cancel()
 		ctx = bounded
 	}
-	_, err := r.upstream.ask(ctx, q)
+	h, err := r.upstream.ask(ctx, q)
 	f, refused := errors.AsType[*fault.Error](err)
 	if !refused || r.strategy.Source == "" { // a strategy of this project sees faults as they are
-		return err
+		return h, err
 	}
-	return r.strategy.classify(f, n)
+	return h, r.strategy.classify(f, n)
 }
 
 // classify returns the fault of failure n of a call, as seen by a program that
@@ -184,17 +209,43 @@ func (s *Strategy) classify(f *fault.Error, n int) *fault.Error {
 type Strategy struct {
 	config.Strategy
 	SharesBreaker bool // all callers share a circuit breaker
+	Admission     bool // and wait for room below the limits that the provider states
 }
 
-// OwnStrategy returns a strategy of this project: a policy, with or without a shared circuit breaker.
+// OwnStrategy returns a strategy of this project: a policy, with or without a shared circuit breaker. With one it has the
+// quota of `ridethrough serve`, unless the policy has another.
 func OwnStrategy(name string, p policy.Policy, shared bool) Strategy {
 	s := Strategy{Strategy: config.Strategy{Name: name, Title: "ridethrough, " + name, Policy: p}, SharesBreaker: shared}
 	if shared {
+		if s.Policy.Quota == (policy.Quota{}) {
+			s.Policy.Quota = config.DefaultQuota()
+		}
 		s.Name += withBreaker
 		s.Title += ", shared"
 	}
 	return s
 }
 
-// withBreaker is the suffix of a strategy with a shared circuit breaker.
-const withBreaker = "+breaker"
+// WithAdmission returns the strategy with admission by the limits that the provider states.
+func (s Strategy) WithAdmission() Strategy {
+	s.Admission = true
+	s.Name += withAdmission
+	s.Title += ", admission"
+	return s
+}
+
+// ForAWeek returns the strategy with a quota that allows to wait for the window of a week.
+func (s Strategy) ForAWeek() Strategy {
+	s.Policy.Quota.Max = 7 * 24 * time.Hour
+	s.Name += withWeek
+	s.Title += ", quota: {max: 7d}"
+	return s
+}
+
+// The suffixes of strategies: callers share a circuit breaker; with it they also wait for room below the limits that the
+// provider states; with it they also wait for the window of a week.
+const (
+	withBreaker   = "+breaker"
+	withAdmission = "+admission"
+	withWeek      = "+7d"
+)

@@ -26,12 +26,17 @@ func ThirdParty() []Strategy {
 	return strategies
 }
 
-// presets returns this project's presets, each with and without a shared circuit breaker.
+// presets returns this project's presets: with a shared circuit breaker, with that and admission, and by
+// themselves.
 func presets() []Strategy {
 	var all []Strategy
 	for _, name := range policy.Presets() {
 		p, _ := policy.Preset(name)
-		all = append(all, OwnStrategy(name, p, true), OwnStrategy(name, p, false))
+		shared := OwnStrategy(name, p, true)
+		all = append(all, shared, shared.WithAdmission(), OwnStrategy(name, p, false))
+		if shared.Name == recommended {
+			all = append(all, shared.ForAWeek())
+		}
 	}
 	return all
 }

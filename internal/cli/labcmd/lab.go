@@ -20,6 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/lab"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/plural"
+	"github.com/ridethrough/ridethrough/policy"
 )
 
 // Lab returns the command `lab`.
@@ -191,13 +192,24 @@ func (c *labCmd) strategy(conf *config.Config, name string) (lab.Strategy, error
 	if known, err := lab.Choose([]string{name}); err == nil {
 		return known[0], nil
 	}
-	plain, shared := strings.CutSuffix(name, "+breaker")
+	plain, admits := strings.CutSuffix(name, "+admission")
+	plain, shared := strings.CutSuffix(plain, "+breaker")
+	if admits && !shared {
+		return lab.Strategy{}, fmt.Errorf("--policy %s: want %s+breaker+admission: callers that do not share a breaker share no knowledge of limits either", name, plain)
+	}
 	if known, err := lab.Choose([]string{plain}); err == nil && shared {
 		return known[0], fmt.Errorf("%s is the policy of another program, without a circuit breaker; leave +breaker out", plain)
 	}
+	own := func(name string, p policy.Policy) lab.Strategy {
+		s := lab.OwnStrategy(name, p, shared)
+		if admits {
+			s = s.WithAdmission()
+		}
+		return s
+	}
 	if slices.Contains(conf.Policies(), plain) {
 		p, err := conf.Named(plain)
-		return lab.OwnStrategy(plain, p, shared), err
+		return own(plain, p), err
 	}
 	p, _, err := config.LoadPolicy(plain)
 	if errors.Is(err, os.ErrNotExist) {
@@ -206,7 +218,7 @@ func (c *labCmd) strategy(conf *config.Config, name string) (lab.Strategy, error
 	if err != nil {
 		return lab.Strategy{}, configflags.ExplainIn(err, "the policy")
 	}
-	return lab.OwnStrategy(strings.TrimSuffix(filepath.Base(plain), filepath.Ext(plain)), p, shared), nil
+	return own(strings.TrimSuffix(filepath.Base(plain), filepath.Ext(plain)), p), nil
 }
 
 // simulate runs the simulation, and shows the progress on a terminal.

@@ -111,7 +111,7 @@ func scenarios() codec[Scenario] {
 		newField("lasts", duration(), func(s *Scenario) *time.Duration { return &s.Lasts }, fieldDoc{"The time in which calls start. Calls in progress at its end are still completed.", "", "required"}),
 		newField("seed", integer[uint64]("a number from 0", 0, 1<<53), func(s *Scenario) *uint64 { return &s.Seed }, fieldDoc{"The seed of all random numbers. The same seed gives the same figures.", "1", ""}),
 		newField("callers", callers(), func(s *Scenario) *Callers { return &s.Callers }, fieldDoc{"The clients.", "", "required"}),
-		newField("others", callers(), func(s *Scenario) *Callers { return &s.Others }, fieldDoc{"A second group of clients, whose waits are shown apart, such as a person's among agents.", "", "none"}),
+		newField("others", callers(), func(s *Scenario) *Callers { return &s.Others }, fieldDoc{"A second group of clients, whose waits are shown apart: persons. Those of the first group are agents then.", "", "none"}),
 		newField("upstream", services(), func(s *Scenario) *Service { return &s.Upstream }, fieldDoc{"The provider.", "", "its defaults"}),
 		newField("outages", seq("a list of outages", outages()), func(s *Scenario) *[]Outage { return &s.Outages }, fieldDoc{"What fails, and when. Outages may overlap: the first one that rejects a call decides.", "", "required"}),
 		newField("policies", seq("a list of policies", anyName("a policy's name")), func(s *Scenario) *[]string { return &s.Policies }, fieldDoc{"The policies to simulate, by the names that `ridethrough lab --policies` lists.", "", "all of them"}),
