@@ -70,6 +70,22 @@ func ExamplePolicy_LatestWait() {
 	// Output: 21:50:00
 }
 
+// A usage window of five hours is waited for beside the policy's own retries.
+func ExampleQuota() {
+	now := time.Date(2026, time.November, 2, 21, 0, 0, 0, time.UTC)
+	p := policy.Simple()
+	p.Quota = policy.Quota{Wait: policy.QuotaUntilReset, Max: 5 * time.Hour}
+	spent := &fault.Error{Kind: fault.Quota, Window: true, ResetAt: now.Add(3 * time.Hour)}
+	r, v := p.Next(policy.Run{}, spent, false, now, 0)
+	fmt.Println(v.Wait, v.Window, r.Slept)
+	spent.ResetAt = now.Add(100 * time.Hour)
+	_, v = p.Next(policy.Run{}, spent, false, now, 0)
+	fmt.Println(v.Stop)
+	// Output:
+	// 3h0m0s true 0s
+	// retry-after too long
+}
+
 // Programs let their users choose a policy by its name.
 func ExamplePreset() {
 	p, ok := policy.Preset("interactive")

@@ -102,6 +102,8 @@ func TestActions_AreValidatedAndForwarded(t *testing.T) {
 		{"waits/17", js + "; charset=utf-8", ` {"do":"pause"} `, 200, "pause"},
 		{"waits/17", js, `{"do":"resume"}`, 200, "resume"},
 		{"waits/17", js, `{"do":"give-up"}`, 200, "give-up"},
+		{"waits/17", js, `{"do":"skip"}`, 200, "skip"},
+		{"upstreams/work", js, `{"do":"skip"}`, 400, "does not take skip"},
 		{"upstreams/work", js, `{"do":"now"}`, 200, "work now"},
 		{"upstreams/work", js, `{"do":"give-up"}`, 200, "work give-up"},
 		{"waits/18", js, `{"do":"now"}`, 404, "no request 18 waits"},

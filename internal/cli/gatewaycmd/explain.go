@@ -219,6 +219,9 @@ func (c *explainCmd) print(out io.Writer, f *fault.Error) error {
 		row("request", "%s", f.RequestID)
 	}
 	row("wait", "%s", c.hint(f))
+	if f.Window {
+		row("window", "it %s: serve waits for it as quota in the configuration says", f.OpensAgain(c.now))
+	}
 	for _, name := range policy.Presets() {
 		row(name, "%s", c.verdict(name, f))
 	}

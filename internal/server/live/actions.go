@@ -62,7 +62,9 @@ func (l *Live) serveWait(w http.ResponseWriter, r *http.Request) {
 	case l.Gateway.Act(id, a.Do):
 		rest.Answer(w, http.StatusOK, a)
 	case a.Do == gateway.Skip && slices.ContainsFunc(l.loadCalls(), func(v callWait) bool { return v.ID == id }):
-		rest.Refuse(w, http.StatusConflict, "request %d has no fallback to skip to at the moment", id)
+		p := rest.Problem(http.StatusConflict, "request %d has no fallback to skip to at the moment", id)
+		p.Code = "no-fallback"
+		rest.WriteProblem(w, p)
 	default:
 		gone()
 	}

@@ -35,7 +35,7 @@ func StatusOf(code string) int {
 	if status := api.StatusOf(code); status != 0 {
 		return status
 	}
-	return map[string]int{"wrong-sequence": http.StatusConflict, "damaged": http.StatusInternalServerError}[code]
+	return map[string]int{"wrong-sequence": http.StatusConflict, "no-fallback": http.StatusConflict, "damaged": http.StatusInternalServerError}[code]
 }
 
 // Problem returns a problem with the code of its status.
