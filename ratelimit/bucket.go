@@ -69,6 +69,7 @@ type bucket struct {
 	stepped           time.Time  // when it was last stated to come back all at once
 	reset             time.Time  // when all of it comes back at once; zero: little by little
 	doubted           time.Time  // until when it is not believed
+	refusedAt         time.Time  // of a limit that is learned from refusals: the latest
 	answered          [2]float64
 	counted           time.Time // when answered[1] began
 }
@@ -144,7 +145,23 @@ func (e *entry) review() {
 		e.paces = e.paces || k.rate > 0
 		total, input = total || k.Unit == Tokens, input || k.Unit == InputTokens
 	}
-	e.countsMax = total && !input // as OpenAI does, and Anthropic does not
+	e.countsMax = total && !input && e.cheap < cheapEnough // as OpenAI does, and Anthropic does not
+}
+
+// cheapEnough is how many answers in a row show that only the answer that a request gets is charged.
+const cheapEnough = 3
+
+// compare compares what a call was charged with what was expected, if no other was charged meanwhile.
+func (e *entry) compare(c *Call, k *known, l *Limit, place int, now time.Time) {
+	cost := c.cost.of(Tokens)
+	if e.cheap >= cheapEnough || !c.alone || k.charged != c.marks[place] || cost < margin*l.Limit {
+		return
+	}
+	if took := min(k.limit, c.had+k.refilled(now.Sub(c.sent))) - l.Remaining; took < cost/2 {
+		e.cheap++
+	} else {
+		e.cheap = 0
+	}
 }
 
 // leftAt returns how much is left at a time.

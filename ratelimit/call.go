@@ -36,8 +36,10 @@ type Call struct {
 	sent   time.Time // zero: it is not in flight
 	marks  [maxLimits]float64
 	agent  bool
-	passed int  // small ones that have gone before it
-	roomy  bool // it has gone because there was room
+	passed int     // small ones that have gone before it
+	alone  bool    // nothing else was in flight when it went
+	had    float64 // the tokens that were left then
+	roomy  bool    // it has gone because there was room
 	waits  bool
 	flies  bool // it has gone, and nothing has come back
 	wake   chan struct{}
@@ -93,6 +95,7 @@ func (t *Table) Acquire(ctx context.Context, c *Call) error {
 	if !e.paces {
 		e.uncounted.add(Cost{float64(c.Request.Bytes()) * e.perByte, e.output})
 		c.entry, c.before, c.sent = nil, e.uncounted, t.now()
+		e.went.add(c.sent)
 		t.mu.Unlock()
 		return nil
 	}

@@ -126,6 +126,36 @@ func TestAcquire_LearnsFixedWindows(t *testing.T) {
 	}
 }
 
+// Where nothing is stated, a limit is learned from refusals.
+func TestAcquire_LearnsFromRefusals(t *testing.T) {
+	refused := func(learns bool) (n int, took time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			p := &provider{requests: account{limit: 60}, tokens: account{limit: 1e9}, latency: 100 * time.Millisecond, state: func(h http.Header) { clear(h) }}
+			var table ratelimit.Table
+			var all sync.WaitGroup
+			begun := time.Now()
+			for i := range 600 {
+				all.Go(func() {
+					of := &table
+					if !learns {
+						of = new(ratelimit.Table)
+					}
+					ask(t.Context(), of, p, fmt.Sprint("session ", i%5), 10)
+				})
+				time.Sleep(time.Second / 3)
+			}
+			all.Wait()
+			n, took = len(p.refused), time.Since(begun)
+		})
+		return n, took
+	}
+	without, _ := refused(false)
+	with, took := refused(true)
+	if with > without/50 || took > 12*time.Minute {
+		t.Errorf("%d refused, %d without learning, in %v; want at most a fiftieth, and at most 12 min for 10", with, without, took)
+	}
+}
+
 // Whatever the headers say, something goes at least once a minute, and traffic that they contradict is not held
 // back for long.
 func TestAcquire_WrongHeadersStopNothing(t *testing.T) {
@@ -305,6 +335,36 @@ func TestPlace_String(t *testing.T) {
 		if got := p.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// A provider may charge what an answer has, and not the longest that its request asks for. That shows after some
+// answers, and then several go at a time.
+func TestAcquire_LearnsWhetherTheLongestAnswerCounts(t *testing.T) {
+	for _, counts := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var table ratelimit.Table
+			p := &provider{requests: account{limit: 1e6}, tokens: account{limit: 100000}, latency: 5 * time.Second}
+			cost := 1000.0
+			if counts {
+				cost = 61000
+			}
+			for range 5 {
+				time.Sleep(time.Minute)
+				send(t.Context(), &table, p, &request{flow: "s", bytes: 4000, max: 60000}, cost)
+			}
+			time.Sleep(time.Minute)
+			begun := time.Now()
+			var all sync.WaitGroup
+			for i := range 5 {
+				all.Go(func() { send(t.Context(), &table, p, &request{flow: fmt.Sprint(i), bytes: 4000, max: 60000}, cost) })
+			}
+			all.Wait()
+			took := time.Since(begun)
+			if len(p.refused) != 0 || counts != (took > time.Minute) {
+				t.Errorf("the longest answer counts %v: five requests took %v, %d refused; want more than a minute if it does, else less, and 0", counts, took, len(p.refused))
+			}
+		})
 	}
 }
 

@@ -96,10 +96,14 @@ func (e *entry) letGo(t *Table, c *Call, now time.Time) {
 	e.remove(c, true)
 	for i := range e.limits[:e.known] {
 		k := &e.limits[i]
+		if k.Unit == Tokens {
+			c.alone, c.had = k.flying == 0, k.leftAt(now)
+		}
 		c.marks[i] = k.charge(c.cost.of(k.Unit), now)
 	}
 	c.waits, c.flies, c.sent, e.gone = false, true, now, now
 	c.flow.inFlight++
+	e.went.add(now)
 	if c.wake != nil {
 		c.wake <- struct{}{}
 		clock.Or(t.Clock).Woke(c.wake)

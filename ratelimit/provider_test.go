@@ -124,7 +124,12 @@ func (r *request) Waits(p ratelimit.Place) {
 // ask sends a request of a flow until it is answered, and returns how long it waited for room. A refused one is
 // tried again after a second.
 func ask(ctx context.Context, t *ratelimit.Table, p *provider, flow string, tokens float64) (waited time.Duration) {
-	c := &ratelimit.Call{Key: key, Request: &request{flow: flow, bytes: int64(4 * tokens)}}
+	return send(ctx, t, p, &request{flow: flow, bytes: int64(4 * tokens)}, tokens)
+}
+
+// send is ask for any request.
+func send(ctx context.Context, t *ratelimit.Table, p *provider, r *request, tokens float64) (waited time.Duration) {
+	c := &ratelimit.Call{Key: key, Request: r}
 	for {
 		began := time.Now()
 		if t.Acquire(ctx, c) != nil {

@@ -56,8 +56,11 @@ type entry struct {
 	known     int
 	latest    uint64    // of the answers, of those with limits
 	uncounted spent     // let go while nothing was known
+	went      minute    // requests that were let go
+	refused   bool      // a request was, by an answer that states no limits
 	paces     bool      // one of the limits holds requests back
 	countsMax bool      // the longest answer that a request asks for counts, not the one that it gets
+	cheap     int       // answers in a row that were charged less than half of what was expected
 	gone      time.Time // when a request went last, or began to wait while none did
 	read      time.Time // when an answer was read last
 	timer     clock.Timer
@@ -77,6 +80,7 @@ type known struct {
 func (t *Table) Observe(c *Call, status int, h http.Header) (crossed []Crossing) {
 	found := find(h)
 	if found == 0 {
+		t.learn(c, status, h)
 		return nil
 	}
 	now := t.now()
@@ -90,17 +94,17 @@ func (t *Table) Observe(c *Call, status int, h http.Header) (crossed []Crossing)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.answers++
-	var e *entry
 	for _, l := range limits {
 		of := c.Key
 		if l.Account {
 			of.Model = ""
 		}
-		if e == nil || l.Account {
-			e = t.entry(of)
-		}
+		e := t.entry(of)
 		place := e.place(l.Name)
 		k := &e.limits[place]
+		if c.entry == e && l.Unit == Tokens && status < http.StatusBadRequest {
+			e.compare(c, k, &l, place, now)
+		}
 		k.pace(c, c.entry == e, e.uncounted, status, &l, place, now)
 		if level := k.set(l); level > 0 {
 			crossed = append(crossed, Crossing{of, level, l})
@@ -109,7 +113,10 @@ func (t *Table) Observe(c *Call, status int, h http.Header) (crossed []Crossing)
 	if c.entry != nil {
 		c.entry.land(c)
 	}
-	if e = t.entries[c.Key]; e != nil {
+	if status == http.StatusTooManyRequests && c.roomy {
+		c.entry.cheap = 0
+	}
+	if e := t.entries[c.Key]; e != nil {
 		e.read = now
 		e.review()
 		t.dispatch(e, now)
