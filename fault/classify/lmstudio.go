@@ -11,10 +11,10 @@ var lmstudio = table{
 		{name: "not_implemented", kind: fault.Invalid, reason: "LM Studio's name for what this version does not support"},
 	},
 	texts: []row{
-		{text: "insufficient system resources", kind: fault.Invalid, reason: "the guardrail against filling the memory: a model has to be unloaded first"},
+		{text: "insufficient system resources", kind: fault.Overloaded, reason: "the guardrail against filling the memory: it passes when another model is unloaded"},
 		{text: "insufficient resources", kind: fault.Overloaded, reason: "the memory is full: it passes when another model is unloaded"},
 		{text: "model loading failed", kind: fault.Overloaded, reason: "mostly the memory is full: it passes when another model is unloaded"},
-		{text: "not enough resources", kind: fault.Invalid, reason: "the guardrail against filling the memory", sure: topic},
+		{text: "not enough resources", kind: fault.Overloaded, reason: "the guardrail against filling the memory", sure: topic},
 		{text: "snapshot of system resources failed", kind: fault.Invalid, reason: "the program has to be started anew"},
 		{text: "error loading model", kind: fault.Invalid, reason: "memory, or a broken file"},
 		{text: "no models loaded", kind: fault.Invalid, reason: "a model has to be loaded first"},

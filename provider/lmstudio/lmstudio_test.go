@@ -77,7 +77,7 @@ func TestModel_LMStudioErrors(t *testing.T) {
 		{"not loaded", serves(404, `{"error":{"message":"No models loaded. Please load a model in the developer page or use the 'lms load' command.","type":"invalid_request_error","param":"model","code":"model_not_found"}}`), fault.Invalid, 0},
 		{"unloaded", serves(400, `{"error":"Model is unloaded."}`), fault.Overloaded, 0},
 		{"unloaded while it spoke", serves(200, word+"event: error\ndata: {\"error\":{\"message\":\"Model unloaded.\"},\"message\":\"Model unloaded.\"}\n\n"), fault.Overloaded, 1},
-		{"loading was stopped", serves(400, `{"error":"Model loading was stopped due to insufficient system resources."}`), fault.Invalid, 0},
+		{"loading was stopped", serves(400, `{"error":"Model loading was stopped due to insufficient system resources."}`), fault.Overloaded, 0},
 		{"loading was stopped by another", serves(400, `{"error":"Model loading was stopped"}`), fault.Unavailable, 0},
 		{"failed to load", serves(400, `{"error":{"message":"Failed to load model \"qwen3\". Error: Model loading failed","type":"invalid_request_error"}}`), fault.Overloaded, 0},
 		{"crashed", serves(400, `{"error":"`+crash+`"}`), fault.Unavailable, 0},
