@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -73,6 +74,7 @@ type chatCmd struct {
 	log       string
 	logFile   string
 	metrics   string
+	maxWait   time.Duration // 0: the policy's limit
 
 	config config.Config
 	watch  func(conversation.Event)
@@ -91,6 +93,7 @@ func (c *chatCmd) flags(cmd *cobra.Command) {
 	f.StringVar(&c.log, "log", "", "write a log file from this level up: debug, info, warn or error (default no log)")
 	f.StringVar(&c.logFile, "log-file", "", "the log file (default ridethrough/chat.log in $XDG_STATE_HOME or ~/.local/state) [RIDETHROUGH_LOG_FILE]")
 	metricsFlag(cmd, &c.metrics)
+	f.DurationVar(&c.maxWait, "max-wait", 0, "the longest total wait of a turn; 0 for the policy's limit")
 	c.settings.AddFile(cmd)
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/client"
 	"github.com/ridethrough/ridethrough/internal/terminal/chat"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
 )
 
@@ -41,8 +42,8 @@ func (c *chatCmd) serverURL() string { return cmp.Or(c.server, c.streams.Env("RI
 // open opens the source of conversations and their tools. errs is for the standard error of MCP servers.
 func (c *chatCmd) open(ctx context.Context, errs io.Writer, log *slog.Logger) (at source, end func(), err error) {
 	end = func() {}
-	if c.patience < 0 {
-		return at, end, errors.New("--patience must not be negative")
+	if c.patience < 0 || c.maxWait < 0 {
+		return at, end, errors.New("--patience and --max-wait must not be negative")
 	}
 	if at.settings, err = c.withFlags(conversation.Settings{Model: c.streams.Env("RIDETHROUGH_MODEL"), Policy: c.policy()}); err != nil {
 		return at, end, err
@@ -56,7 +57,7 @@ func (c *chatCmd) open(ctx context.Context, errs io.Writer, log *slog.Logger) (a
 		return at, end, err
 	}
 	models := app.NewModels(c.streams.Env, func() *config.Config { return &c.config }, c.settings.Faults(&c.config))
-	at, err = c.openLocal(ctx, at, app.Agents{Models: models, Toolbox: box, Watch: c.watch}, log)
+	at, err = c.openLocal(ctx, at, app.Agents{Models: models, Toolbox: box, Watch: c.watch, Bound: c.bound}, log)
 	if err == nil {
 		err = openTools(ctx, box, at.settings)
 	}
@@ -105,8 +106,8 @@ func (c *chatCmd) openLocal(ctx context.Context, at source, w app.Agents, log *s
 
 // openServer opens the source at a server.
 func (c *chatCmd) openServer(ctx context.Context, at source) (source, error) {
-	if c.tools.local() || c.store.Data+c.metrics != "" {
-		return at, errors.New("--files, --mcp, --yes, --data and --metrics cannot be combined with --server")
+	if c.tools.local() || c.store.Data+c.metrics != "" || c.maxWait != 0 {
+		return at, errors.New("--files, --mcp, --yes, --data, --metrics and --max-wait cannot be combined with --server")
 	}
 	s := chat.Server{Client: client.Client{Base: c.serverURL(), Token: c.streams.Env("RIDETHROUGH_TOKEN")}}
 	at.conversations, at.models = s, func() []string { return nil }
@@ -122,6 +123,9 @@ func (c *chatCmd) openServer(ctx context.Context, at source) (source, error) {
 	}
 	return at, nil
 }
+
+// bound returns a policy that waits no longer than --max-wait.
+func (c *chatCmd) bound(p policy.Policy) policy.Policy { return capped(p, c.maxWait) }
 
 // override returns the settings of a conversation that is continued.
 func (c *chatCmd) override(s conversation.Settings) conversation.Settings {
@@ -268,6 +272,9 @@ func (c *chatCmd) resumeCommand(id string) string {
 		add("--files", c.tools.files)
 		add("--mcp", c.tools.mcp...)
 		add("--config", c.settings.Command.Flag("config").Value.String())
+		if c.maxWait > 0 {
+			add("--max-wait", c.maxWait.String())
+		}
 		if c.config.Policy() == ownPolicy {
 			add("--policy", c.settings.Command.Flag("policy").Value.String())
 		}
