@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"strings"
 
 	"github.com/coder/websocket"
 )
@@ -78,6 +79,29 @@ func inputItems(input json.RawMessage) (items []json.RawMessage) {
 	}
 	return nil
 }
+
+// traceHeaders are the headers of a request that Codex has in its client_metadata, since a frame has none.
+var traceHeaders = map[string]string{"ws_request_header_traceparent": "Traceparent", "ws_request_header_tracestate": "Tracestate"}
+
+// traceBound bounds such a header; the W3C's limit of a tracestate is 512 letters.
+const traceBound = 512
+
+// setTrace sets the headers about the client's span. A request without its own has those of the handshake.
+func (req *request) setTrace(h http.Header) {
+	var metadata map[string]json.RawMessage
+	if json.Unmarshal(req.fields["client_metadata"], &metadata) != nil || text(metadata["ws_request_header_traceparent"]) == "" {
+		return
+	}
+	for name, header := range traceHeaders {
+		delete(h, header)
+		if v := text(metadata[name]); v != "" && len(v) <= traceBound && !strings.ContainsFunc(v, notPrintable) {
+			h.Set(header, v)
+		}
+	}
+}
+
+// notPrintable reports whether a letter may not be in a header.
+func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 
 // body returns the body of the POST: all items, since the provider keeps none for us.
 func (req *request) body(c *chain) []byte {

@@ -187,6 +187,29 @@ func TestServe_RequestBecomesPOST(t *testing.T) {
 	}
 }
 
+// Codex has them in each frame, and the handshake's are those of the whole session.
+func TestServe_TraceOfARequestIsInItsHeader(t *testing.T) {
+	s := newServer(t, answers("r1", "Hello"))
+	conn, _, err := websocket.Dial(t.Context(), s.url, &websocket.DialOptions{HTTPHeader: http.Header{"Traceparent": {"00-opening"}, "Tracestate": {"a=opening"}}})
+	if err != nil {
+		t.Fatalf("dial: %v", err)
+	}
+	defer conn.CloseNow()
+	for i, tt := range []struct{ metadata, parent, state string }{
+		{`{"ws_request_header_traceparent":"00-frame","ws_request_header_tracestate":"a=frame"}`, "00-frame", "a=frame"},
+		{`{"ws_request_header_traceparent":"00-frame"}`, "00-frame", ""},
+		{`{"x-codex-turn-metadata":"{}"}`, "00-opening", "a=opening"},
+		{`"none"`, "00-opening", "a=opening"},
+		{`{"ws_request_header_traceparent":"00-a\r\nHost: b"}`, "", ""},
+	} {
+		say(t, conn, strings.Replace(create, "{", `{"client_metadata":`+tt.metadata+`,`, 1))
+		hearAll(t, conn)
+		if h := s.headers[i]; h.Get("Traceparent") != tt.parent || h.Get("Tracestate") != tt.state {
+			t.Errorf("metadata %s: got header %v, want %q and %q", tt.metadata, h, tt.parent, tt.state)
+		}
+	}
+}
+
 func TestServe_PreviousResponseOnSocketIsExpanded(t *testing.T) {
 	s := newServer(t, answers("r1", "Hello"), answers("r2", "Fine"))
 	conn := s.dial()

@@ -186,6 +186,7 @@ func (s *socket) post(ctx context.Context, req request, chain *chain) *http.Requ
 	}
 	r.Header.Set("Accept", "text/event-stream")
 	r.Header.Set("Content-Type", "application/json")
+	req.setTrace(r.Header)
 	setBody(r, req.body(chain))
 	return r
 }

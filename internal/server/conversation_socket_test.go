@@ -134,6 +134,26 @@ func TestSocket_StreamsEventsAndTakesCommands(t *testing.T) {
 	})
 }
 
+func TestSocket_MessageHasTheTraceparentOfItsClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newConversationServer(t, llmtest.Fails(busy), llmtest.Says("one"))
+		c := p.create("")
+		const opening, own = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "00-4bf92f3577b34da6a3ce929d0e0e4736-aaaaaaaaaaaaaaaa-01"
+		k, _, err := p.dial("/"+c+"/socket", "Traceparent", opening)
+		if err != nil {
+			t.Fatalf("dial: %v", err)
+		}
+		k.send(`{"do":"say","text":"first","id":"t0"}`)
+		k.send(`{"do":"say","text":"hello","id":"t1"}`)
+		k.send(`{"do":"say","text":"and?","id":"t2","traceparent":"` + own + `"}`)
+		synctest.Wait()
+		got := p.text(200, "GET", "/"+c+"/queue", "")
+		if strings.Count(got, opening) != 1 || strings.Count(got, own) != 1 {
+			t.Errorf("queue %s, want the traceparents %s of the handshake and %s of the message", got, opening, own)
+		}
+	})
+}
+
 func TestSocket_RejectedCommandLeavesItOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newConversationServer(t)

@@ -166,7 +166,8 @@ type Command struct {
 	Text   string `json:"text,omitzero"`   // to say, or the new text of an input
 	TurnID string `json:"turnId,omitzero"` // of the turn to stop; "": the turn in progress, whichever it is
 
-	Decision turn.Decision `json:"decision,omitzero"` // the answer: "allow-once", "allow-always" (this tool in this conversation) or "deny"
+	Decision turn.Decision `json:"decision,omitzero"`    // the answer: "allow-once", "allow-always" (this tool in this conversation) or "deny"
+	Parent   string        `json:"traceparent,omitzero"` // of the client's span (W3C Trace Context); "": that of the handshake
 }
 
 // Done is the answer to a command that was accepted.

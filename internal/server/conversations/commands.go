@@ -42,8 +42,11 @@ func (a *API) do(ctx context.Context, id string, c api.Command) (d api.Done, err
 
 // traced returns the context of a request, in which its turn is a child of its client's span.
 func traced(r *http.Request) context.Context {
-	return conversation.WithParent(r.Context(), r.Header.Get("Traceparent"))
+	return conversation.WithParent(r.Context(), parentOf(r))
 }
+
+// parentOf returns the traceparent of a request; "": it has none.
+func parentOf(r *http.Request) string { return r.Header.Get("Traceparent") }
 
 // answerDo answers a request that is a command.
 func (a *API) answerDo(w http.ResponseWriter, r *http.Request, c api.Command) error {
