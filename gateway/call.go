@@ -11,6 +11,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/clip"
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/preamble"
@@ -180,7 +181,7 @@ func (c *call) read() bool {
 		API: c.dialect.Name(), Upstream: c.upstream.Name, Began: c.arrived,
 	}
 	if parent := c.r.Header["Traceparent"]; len(parent) > 0 {
-		c.info.Parent = clip(parent[0])
+		c.info.Parent = clip.Text(parent[0], idBound)
 	}
 	if !c.readBody() || !c.readMaxWait() {
 		return false

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/clip"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/retry"
@@ -69,7 +70,7 @@ var sessionHeaders = []string{"X-Claude-Code-Session-Id", "Session-Id", "Session
 func sessionOf(h http.Header) string {
 	for _, name := range sessionHeaders {
 		if v := h[name]; len(v) > 0 && v[0] != "" {
-			return clip(v[0])
+			return clip.Text(v[0], idBound)
 		}
 	}
 	return ""
@@ -79,12 +80,10 @@ func sessionOf(h http.Header) string {
 func clientOf(h http.Header) string {
 	if v := h["User-Agent"]; len(v) > 0 {
 		first, _, _ := strings.Cut(v[0], " ")
-		return clip(first)
+		return clip.Text(first, idBound)
 	}
 	return ""
 }
-
-func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), idBound)], "") }
 
 // emit calls OnEvent.
 func (c *call) emit(e Event) {

@@ -24,6 +24,8 @@ import (
 	"sync/atomic"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/await"
+	"github.com/ridethrough/ridethrough/internal/clip"
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/internal/preamble"
 	"github.com/ridethrough/ridethrough/internal/responses"
@@ -138,14 +140,7 @@ func (g *Gateway) serveSocket(w http.ResponseWriter, r *http.Request, up *upstre
 // WaitSockets returns when all WebSockets are closed, which Drain brings about, or when ctx ends, with its
 // cause. http.Server.Shutdown does not wait for them.
 func (g *Gateway) WaitSockets(ctx context.Context) error {
-	closed := make(chan struct{})
-	go func() { defer close(closed); g.sockets.Wait() }() // ends with the last of them
-	select {
-	case <-closed:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return await.Group(ctx, &g.sockets)
 }
 
 // methods are those of the APIs. TRACE would return the request with the upstream's own key, and what an
@@ -156,7 +151,7 @@ var methods = []string{http.MethodPost, http.MethodGet, http.MethodHead, http.Me
 func (u *upstream) refuseMethod(w http.ResponseWriter, method string) {
 	w.Header().Set("Allow", strings.Join(methods, ", "))
 	reply(w, u.api.errors, http.StatusMethodNotAllowed, u.api.errors.ErrorBody(&fault.Error{Kind: fault.Invalid},
-		"ridethrough: no API has the method "+clip(method)))
+		"ridethrough: no API has the method "+clip.Text(method, idBound)))
 }
 
 // refuseLoop answers a request that has come back to the gateway.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/clip"
 	"github.com/ridethrough/ridethrough/internal/preamble"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
@@ -161,7 +162,7 @@ func (c *call) readMaxWait() bool {
 	}
 	c.body.Release()
 	c.reply(http.StatusBadRequest, c.dialect.ErrorBody(&fault.Error{Kind: fault.Invalid},
-		"ridethrough: "+preamble.MaxWait+": "+clip(v[0])+"; want a time above 0, such as 10m"))
+		"ridethrough: "+preamble.MaxWait+": "+clip.Text(v[0], idBound)+"; want a time above 0, such as 10m"))
 	return false
 }
 

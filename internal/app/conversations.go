@@ -12,6 +12,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/await"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
@@ -136,6 +137,6 @@ func (w Agents) Start(ctx context.Context, store *background.Store, log *slog.Lo
 // awaitAtMost waits for goroutines, but not longer than d.
 func awaitAtMost(d time.Duration, all *sync.WaitGroup) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
-	go func() { all.Wait(); cancel() }()
-	<-ctx.Done()
+	defer cancel()
+	_ = await.Group(ctx, all)
 }

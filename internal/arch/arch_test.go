@@ -19,6 +19,7 @@ var house = []row{
 	{floor: 0, path: "llm"},
 	{floor: 0, path: "turn", uses: "fault llm policy"},
 	{floor: 0, path: "wire", uses: "llm turn"},
+	{floor: 0, path: "internal/clip"},
 	{floor: 0, path: "internal/plural"},
 
 	// floor 1: may wait, may talk
@@ -33,6 +34,7 @@ var house = []row{
 	{floor: 1, path: "internal/preamble", uses: "turn"},
 	{floor: 1, path: "transport", uses: "ratelimit internal/seam internal/coding internal/dialect internal/latency internal/preamble fault fault/classify breaker policy retry"},
 	{floor: 1, path: "internal/http1"},
+	{floor: 1, path: "internal/await"},
 	{floor: 1, path: "internal/receive"},
 	{floor: 1, path: "internal/send"},
 	{floor: 1, path: "internal/redact"},
@@ -42,7 +44,7 @@ var house = []row{
 	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
 	{floor: 2, path: "internal/sigv4", parts: "github.com/aws/aws-sdk-go-v2"},
 	{floor: 2, path: "internal/responses", uses: "internal/sse internal/dialect internal/send", parts: "github.com/coder/websocket"},
-	{floor: 2, path: "gateway", uses: "internal/plural internal/dialect internal/seam internal/preamble fault fault/classify llm turn breaker policy ratelimit retry transport internal/coding internal/http1 internal/receive internal/redact internal/send internal/route internal/spool internal/responses"},
+	{floor: 2, path: "gateway", uses: "internal/await internal/clip internal/plural internal/dialect internal/seam internal/preamble fault fault/classify llm turn breaker policy ratelimit retry transport internal/coding internal/http1 internal/receive internal/redact internal/send internal/route internal/spool internal/responses"},
 	{floor: 2, path: "provider", uses: "internal/sse internal/dialect fault fault/classify llm transport"},
 	{
 		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",
@@ -96,13 +98,13 @@ var house = []row{
 	{floor: 3, path: "internal/conform", uses: "internal/dialect"},
 	{floor: 3, path: "llm/llmtest", uses: "fault fault/classify llm policy retry transport internal/lab/simulator"},
 	{floor: 3, path: "internal/terminal/printable"},
-	{floor: 3, path: "internal/operation/notify", uses: "internal/plural fault fault/classify policy retry"},
+	{floor: 3, path: "internal/operation/notify", uses: "internal/clip internal/plural fault fault/classify policy retry"},
 	{floor: 3, path: "internal/operation/statusfeed"},
 	{
 		floor: 3, path: "internal/operation/config", uses: "fault fault/classify policy gateway internal/sigv4 internal/operation/access internal/operation/notify internal/operation/reload internal/operation/statusfeed internal/terminal/printable",
 		parts: "github.com/goccy/go-yaml",
 	},
-	{floor: 3, path: "internal/operation/history", uses: "internal/atomicfile internal/latency breaker fault gateway conversation retry transport turn"},
+	{floor: 3, path: "internal/operation/history", uses: "internal/atomicfile internal/clip internal/latency breaker fault gateway conversation retry transport turn"},
 	{floor: 3, path: "internal/operation/alerts", uses: "breaker internal/operation/history internal/operation/notify internal/operation/statusfeed internal/terminal/printable"},
 	{floor: 3, path: "internal/server/api", uses: "conversation fault policy store turn wire"},
 	{floor: 3, path: "internal/operation/archive", uses: "internal/atomicfile store"},
@@ -110,7 +112,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/doctor", uses: "internal/plural store fault conversation internal/operation/archive"},
 	{
 		floor: 3, path: "internal/app",
-		uses: "fault/classify agent council gateway internal/operation/config store store/background store/jetstream transport breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool tool/mcp",
+		uses: "internal/await fault/classify agent council gateway internal/operation/config store store/background store/jetstream transport breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool tool/mcp",
 	},
 	{floor: 3, path: "internal/terminal/display", uses: "internal/plural internal/terminal/printable council fault llm policy turn"},
 	{
@@ -122,11 +124,11 @@ var house = []row{
 	{floor: 3, path: "internal/server/web"},
 	{floor: 3, path: "internal/server/description"},
 	{floor: 3, path: "internal/server/audit", uses: "internal/operation/logging"},
-	{floor: 3, path: "internal/server/rest", uses: "store internal/server/api"},
+	{floor: 3, path: "internal/server/rest", uses: "internal/clip store internal/server/api"},
 	{floor: 3, path: "internal/server/stream", uses: "store wire internal/send internal/server/rest"},
 	{floor: 3, path: "internal/server/feed", uses: "gateway conversation turn wire internal/server/api internal/server/stream"},
 	{
-		floor: 3, path: "internal/server/conversations", uses: "internal/operation/archive internal/send internal/server/audit conversation store turn wire internal/server/api internal/server/rest internal/server/stream",
+		floor: 3, path: "internal/server/conversations", uses: "internal/await internal/operation/archive internal/send internal/server/audit conversation store turn wire internal/server/api internal/server/rest internal/server/stream",
 		parts: "github.com/coder/websocket",
 	},
 	{floor: 3, path: "internal/server/councils", uses: "agent conversation council turn wire internal/server/api internal/server/rest internal/server/stream"},

@@ -3,7 +3,6 @@ package conform
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -136,6 +135,3 @@ func quote[T string | []byte](text T) string {
 	}
 	return strconv.Quote(s)
 }
-
-// oneOf reports whether a status is one of a few.
-func oneOf(status int, these ...int) bool { return slices.Contains(these, status) }

@@ -71,7 +71,7 @@ func (t *trial) models() (string, error) {
 
 // wantsKey reports whether a status only shows that there is no credential.
 func (t *trial) wantsKey(status int) bool {
-	return t.provider == nil && t.Key == "" && oneOf(status, http.StatusUnauthorized, http.StatusForbidden)
+	return t.provider == nil && t.Key == "" && (status == http.StatusUnauthorized || status == http.StatusForbidden)
 }
 
 // credentials checks both ways to authenticate, each alone.

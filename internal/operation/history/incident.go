@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/clip"
 )
 
 // What makes an incident: see docs/adr/0025-what-an-incident-is.md.
@@ -124,7 +125,7 @@ func (h *History) failed(u *upstream, m try) {
 	r := u.Runs[m.model]
 	if r == nil {
 		u.trim()
-		r = &run{Since: m.ended, Kinds: map[string]int{}, Message: clip(m.fault.Redacted())}
+		r = &run{Since: m.ended, Kinds: map[string]int{}, Message: clip.Text(m.fault.Redacted(), messageSize)}
 		u.Runs[m.model] = r
 	}
 	r.N++
@@ -142,9 +143,6 @@ func (h *History) failed(u *upstream, m try) {
 		h.join(u, m, r)
 	}
 }
-
-// clip bounds a provider's message.
-func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), messageSize)], "") }
 
 // trim makes room for another model by ending the run with the oldest failure.
 func (u *upstream) trim() {

@@ -6,11 +6,11 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/clip"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 )
@@ -97,7 +97,7 @@ func (n *Notifier) drain(b *outbox) {
 		n.mu.Unlock()
 		wrong, log := "", n.log.With("target", b.describe(), "event", string(notice.Event), "upstream", notice.Upstream)
 		if err := n.deliver(&b.Target, notice); err != nil {
-			wrong = clip(fault.Scrub(err.Error()))
+			wrong = clip.Text(fault.Scrub(err.Error()), errorBound)
 			log.Warn("notice not delivered", "error", wrong)
 		} else {
 			log.Info("notice delivered")
@@ -110,8 +110,6 @@ func (n *Notifier) drain(b *outbox) {
 
 // errorBound is the length of an error that is shown, in bytes.
 const errorBound = 300
-
-func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), errorBound)], "") }
 
 // Warnings returns a sentence for each target that the last notice has not reached.
 func (n *Notifier) Warnings() (all []string) {

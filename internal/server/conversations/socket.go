@@ -1,6 +1,7 @@
 package conversations
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/await"
 	"github.com/ridethrough/ridethrough/internal/send"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/audit"
@@ -54,12 +57,7 @@ func (a *API) openSocket(w http.ResponseWriter, r *http.Request) error {
 
 // WaitSockets returns when all WebSockets are closed, or ctx ends.
 func (a *API) WaitSockets(ctx context.Context) {
-	closed := make(chan struct{})
-	go func() { defer close(closed); a.sockets.Wait() }() // ends with the last of them
-	select {
-	case <-closed:
-	case <-ctx.Done():
-	}
+	_ = await.Group(ctx, &a.sockets) // those that do not close end with the process
 }
 
 // answersBuffered is how many answers may be on their way to a client before its next command is read.
@@ -121,7 +119,7 @@ func (s *socket) do(ctx context.Context, kind websocket.MessageType, text []byte
 	var d api.Done
 	if err == nil {
 		audit.Record(s.r.Context(), "socket "+rest.Clip(c.Do), "conversation", s.id)
-		d, err = s.api.do(ctx, s.id, c)
+		d, err = s.api.do(conversation.WithParent(ctx, cmp.Or(c.Parent, parentOf(s.r))), s.id, c)
 	}
 	if err != nil {
 		return api.Rejected{Do: rest.Clip(c.Do), Problem: rest.ProblemOf(s.api.Log, s.r, err)}

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ridethrough/ridethrough/internal/clip"
 )
 
 // ActionBound is the largest body of an action, in bytes.
@@ -137,4 +139,4 @@ func JSON(v any) []byte {
 }
 
 // Clip bounds a client's text for an answer or a log.
-func Clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), 128)], "") }
+func Clip(s string) string { return clip.Text(s, 128) }
