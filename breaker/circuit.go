@@ -79,6 +79,9 @@ type circuit struct {
 
 	open         bool         // else closed
 	faults       int          // without a success between
+	of           string       // the model of the first of them
+	several      bool         // another model has met one as well, or there was no answer at all
+	ofHost       bool         // all of them may be the host's
 	silences     int          // how many of the latest of them were silent tries
 	firstFault   time.Time    // of them
 	recent       window       // the latest tries, where it was closed

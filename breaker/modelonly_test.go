@@ -13,7 +13,6 @@ import (
 func TestCaller_ModelOnlyKnowsNoOutageOfOtherModels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := breaker.New("up")
-		failing := &fault.Error{Kind: fault.Unavailable, Status: 500}
 		try := func(model string, modelOnly bool, f *fault.Error) error {
 			c := b.Caller(breaker.Scope{Model: model})
 			defer c.Close()
@@ -25,7 +24,7 @@ func TestCaller_ModelOnlyKnowsNoOutageOfOtherModels(t *testing.T) {
 			return err
 		}
 		for range 5 {
-			_ = try("large", false, failing)
+			_ = try("large", false, errRefused)
 		}
 		if err := try("small", false, nil); err == nil {
 			t.Fatal("the outage of the host keeps no call: the test tests nothing")
@@ -39,7 +38,7 @@ func TestCaller_ModelOnlyKnowsNoOutageOfOtherModels(t *testing.T) {
 			t.Errorf("outages %+v, want the host's: another model's answer says nothing about the one that fails", all)
 		}
 		for range 5 {
-			_ = try("small", true, failing)
+			_ = try("small", true, errRefused)
 		}
 		if err := try("small", true, nil); err == nil {
 			t.Error("the model's own outage keeps no call")

@@ -96,6 +96,61 @@ func TestBreaker_OutageConcernsItsScopeOnly(t *testing.T) {
 	}
 }
 
+func TestBreaker_AnswersWithAFaultAreTheModelsUntilAnotherMeetsOne(t *testing.T) {
+	sonnet, haiku := breaker.Scope{Model: "sonnet"}, breaker.Scope{Model: "haiku"}
+	five := func(t *testing.T, g *breaker.Breaker) {
+		meet(t, g, opus, errBroken, errBroken, errBroken, errBroken, errBroken)
+	}
+	for name, tt := range map[string]struct {
+		meets               func(*testing.T, *breaker.Breaker)
+		opus, sonnet, haiku string
+	}{
+		"one model": {five, "unavailable", "goes", "goes"},
+		"while others pass": {func(t *testing.T, g *breaker.Breaker) {
+			for range 5 {
+				meet(t, g, opus, errBroken)
+				meet(t, g, sonnet, nil)
+			}
+		}, "unavailable", "goes", "goes"},
+		"then another one": {func(t *testing.T, g *breaker.Breaker) {
+			five(t, g)
+			meet(t, g, sonnet, errBroken)
+		}, "unavailable", "unavailable", "unavailable"},
+		"in turn with another one": {func(t *testing.T, g *breaker.Breaker) {
+			for _, scope := range []breaker.Scope{opus, sonnet, opus, sonnet, opus} {
+				meet(t, g, scope, errBroken)
+			}
+		}, "unavailable", "unavailable", "unavailable"},
+		"then another one, that had passed": {func(t *testing.T, g *breaker.Breaker) {
+			five(t, g)
+			meet(t, g, sonnet, nil, errBroken)
+		}, "unavailable", "goes", "goes"},
+		"without an answer": {func(t *testing.T, g *breaker.Breaker) {
+			meet(t, g, opus, errRefused, errRefused, errRefused, errRefused, errRefused)
+		}, "unavailable", "unavailable", "unavailable"},
+		"and then a refusal": {func(t *testing.T, g *breaker.Breaker) {
+			c := g.Caller(opus)
+			defer c.Close()
+			pass, err := c.Acquire(t.Context())
+			if err != nil {
+				t.Fatalf("acquire: %v", err)
+			}
+			five(t, g)
+			pass.Report(errDenied)
+		}, "goes", "goes", "goes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var g breaker.Breaker
+				tt.meets(t, &g)
+				if a, b, c := says(t, &g, opus), says(t, &g, sonnet), says(t, &g, haiku); a != tt.opus || b != tt.sonnet || c != tt.haiku {
+					t.Errorf("opus %s, sonnet %s, haiku %s; want %s, %s, %s", a, b, c, tt.opus, tt.sonnet, tt.haiku)
+				}
+			})
+		})
+	}
+}
+
 func TestBreaker_FiveFaultsInARowOpenTheCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
@@ -309,7 +364,7 @@ func TestBreaker_CanceledProbeIsFollowedByTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		fail(t, &g, opus, errBusy)
-		for _, f := range []*fault.Error{errExpired, {Kind: fault.Canceled}, errBroken, errDenied} {
+		for _, f := range []*fault.Error{errExpired, {Kind: fault.Canceled}, errDenied} {
 			time.Sleep(time.Minute)
 			meet(t, &g, opus, f)
 			if got, begun := says(t, &g, opus), time.Now(); got != "blocks" { // until probes are far enough apart
@@ -374,7 +429,7 @@ func TestBreaker_SuccessClosesAllCircuitsOfItsCall(t *testing.T) {
 		fail(t, &g, opus, errBusy)
 		for range 5 {
 			time.Sleep(time.Minute)
-			meet(t, &g, opus, errBroken)
+			meet(t, &g, opus, errRefused)
 		}
 		if got := outages(&g); got != "host model " {
 			t.Fatalf("open: %s", got)

@@ -98,8 +98,8 @@ func (c *Caller) before(other *Caller) int {
 
 // failure counts a fault in the circuit that it is about.
 func (b *Breaker) failure(c *Caller, f *fault.Error, now time.Time) {
-	if at := c.key(host); b.circuits[at] != nil && hostAnswers.Has(f.Kind) {
-		b.release(b.circuits[at].recover(now), at, now)
+	if hostAnswers.Has(f.Kind) {
+		b.hostAnswered(c, now)
 	}
 	l := levelOf(f)
 	if l == none {
@@ -107,10 +107,29 @@ func (b *Breaker) failure(c *Caller, f *fault.Error, now time.Time) {
 	}
 	b.faulted = true
 	ci := b.circuit(c.key(l), now)
-	ci.count(f, now)
+	ci.count(c, f, now)
 	if !ci.recent.failsInPart() {
 		b.slowDown(c)
 	}
+	ci.failed(c, f, l, now)
+	if l == host && !c.ModelOnly && !ci.several { // so far it may be the model's
+		own := b.circuit(c.key(model), now)
+		own.count(c, f, now)
+		own.failed(c, f, l, now)
+	}
+}
+
+// hostAnswered closes the circuits of a call that only faults of the host have opened.
+func (b *Breaker) hostAnswered(c *Caller, now time.Time) {
+	for _, at := range []key{c.key(host), c.key(model)} {
+		if ci := b.circuits[at]; ci != nil && ci.faults > 0 && ci.ofHost {
+			b.release(ci.recover(now), at, now)
+		}
+	}
+}
+
+// failed opens the circuit after a fault, where that suffices, or notes the fault of a probe.
+func (ci *circuit) failed(c *Caller, f *fault.Error, l level, now time.Time) {
 	wait := f.RetryAfter(now)
 	cooldown := l == credential && wait > 0
 	if cooldown {
@@ -129,6 +148,9 @@ func (b *Breaker) failure(c *Caller, f *fault.Error, now time.Time) {
 
 // opens reports whether the faults in a row open the circuit after one of a call.
 func (ci *circuit) opens(c *Caller) bool {
+	if ci.key == (key{}) && !ci.several {
+		return false // the model's own opens
+	}
 	if !ci.recent.failsInPart() && (c.FewRetries || ci.silences >= silentToOpen) {
 		return true
 	}
@@ -144,11 +166,13 @@ func (b *Breaker) slowDown(c *Caller) {
 	}
 }
 
-// count counts a fault.
-func (ci *circuit) count(f *fault.Error, now time.Time) {
+// count counts a fault of a call.
+func (ci *circuit) count(c *Caller, f *fault.Error, now time.Time) {
 	if ci.faults == 0 {
-		ci.firstFault = now
+		ci.firstFault, ci.of, ci.several, ci.ofHost = now, c.scope.Model, false, true
 	}
+	ci.ofHost = ci.ofHost && levelOf(f) == host
+	ci.several = ci.several || f.Status == 0 || ci.of != c.scope.Model
 	ci.faults++
 	if ci.silences++; f.Code != fault.Silence {
 		ci.silences = 0

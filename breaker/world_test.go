@@ -109,6 +109,7 @@ func ask(ctx context.Context, g *breaker.Breaker, p policy.Policy, s breaker.Sco
 
 var (
 	errBusy    = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded"}
+	errRefused = &fault.Error{Kind: fault.Unavailable, Message: "connection refused"} // without an answer
 	errBroken  = &fault.Error{Kind: fault.Unavailable, Status: 500, Message: "Internal error"}
 	errDenied  = &fault.Error{Kind: fault.Auth, Status: 401, Message: "invalid x-api-key"}
 	errExpired = &fault.Error{Kind: fault.Timeout, Message: "no first byte"}

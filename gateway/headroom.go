@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/clip"
 	"github.com/ridethrough/ridethrough/ratelimit"
 )
 
@@ -73,7 +74,7 @@ func (q *queued) Flow() (name string, agent bool) {
 		name = c.credential
 	}
 	if id := c.r.Header.Get(agentHeader); id != "" {
-		return name + " " + clip(id), true
+		return name + " " + clip.Text(id, idBound), true
 	}
 	return name, false
 }
