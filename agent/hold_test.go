@@ -240,6 +240,7 @@ func TestHold_RetryNowReachesTheGateway(t *testing.T) {
 			}}
 			begun := time.Now()
 			p := play(t.Context(), a, turn.State{}, turn.Begin("t1", "hello")...)
+			synctest.Wait() // the reply to the last command may come after the answer
 			if took := time.Since(begun); took != 12*time.Second || c.asked() != 5 {
 				t.Errorf("%d gateways: the turn took %v and %d requests:\n%s\nwant 12s and 5", gateways, took, c.asked(), p.faults())
 			}
@@ -296,4 +297,37 @@ func TestHold_PermanentFaultIsUnchanged(t *testing.T) {
 			t.Errorf("%d requests, events about faults:\n%s\nwant 3 and the provider's 401", c.asked(), got)
 		}
 	})
+}
+
+// TestHold_OperatorOfTheFirstGatewayReachesTheSecond is about commands on a request that another gateway holds.
+func TestHold_OperatorOfTheFirstGatewayReachesTheSecond(t *testing.T) {
+	for name, tt := range map[string]struct {
+		act   func(*gateway.Gateway)
+		asked int
+		end   string
+	}{
+		"retry now":           {func(g *gateway.Gateway) { g.Act(1, gateway.RetryNow) }, 4, "sealed done"},
+		"retry now, upstream": {func(g *gateway.Gateway) { g.ActOn("anthropic", gateway.RetryNow) }, 4, "sealed done"},
+		"give up":             {func(g *gateway.Gateway) { g.Act(1, gateway.GiveUp) }, 3, "given up by command"},
+		"give up, upstream":   {func(g *gateway.Gateway) { g.ActOn("anthropic", gateway.GiveUp) }, 3, "given up by command"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newChain(t, simulator.Script{Outages: []simulator.Outage{{To: 19 * time.Second}}}, policy.Patient(), policy.Patient())
+			time.AfterFunc(20*time.Second, func() {
+				if waits := c.gateways[0].Load().Waits(); len(waits) != 1 || waits[0].State != "waiting" || waits[0].Verdict.Wait != 30*time.Second {
+					t.Errorf("%s: the first gateway lists %+v; want the wait of 30 s at the second", name, waits)
+				}
+				tt.act(c.gateways[0].Load())
+			})
+			begun := time.Now()
+			p := play(t.Context(), agent.Agent{Model: c.claude(), Retry: patient()}, turn.State{}, turn.Begin("t1", "hello")...)
+			if took := time.Since(begun); took > 21*time.Second || c.asked() != tt.asked || !strings.Contains(p.faults(), tt.end) {
+				t.Errorf("%s: after %v and %d requests:\n%s\nwant %q at 20s, after %d requests", name, took, c.asked(), p.faults(), tt.end, tt.asked)
+			}
+			synctest.Wait()
+			if n := len(c.gateways[1].Load().Waits()); n != 0 {
+				t.Errorf("%s: %d requests wait at the second gateway; want none", name, n)
+			}
+		})
+	}
 }

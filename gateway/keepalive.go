@@ -40,6 +40,7 @@ type keepalive struct {
 	queue     *sharedRequest // that waits for room below a limit; nil: it does not
 	faults    int
 	retry     turn.Retry // with a preamble: the latest that it tells
+	told      time.Time  // with a preamble: when it told the wait or its rest last
 	secret    string     // with a preamble that has begun: permits commands
 	pings     int
 	committed bool

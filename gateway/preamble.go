@@ -18,8 +18,8 @@ import (
 // A client of this project, an agent or another gateway, is told of the wait of its request in a preamble to the
 // answer. There is no other keepalive then, and no status is lost: the answer has its own behind the preamble.
 
-// waitingEvery is after how many lines of a preamble the rest of the wait is told.
-const waitingEvery = 3
+// waitingEvery is how often the rest of a wait is told.
+const waitingEvery = 30 * time.Second
 
 // tell adds an event of the shared request to the preambles of its calls.
 func (s *sharedRequest) tell(e turn.Event) {
@@ -42,7 +42,7 @@ func (k *keepalive) tell(e turn.Event) {
 	}
 	k.call.preamble.Tell(e)
 	if r, ok := e.(turn.Retry); ok {
-		k.retry, k.pings = r, -1
+		k.retry, k.told = r, time.Now()
 		k.schedule(0)
 	}
 	if k.committed && !k.stopped && k.sending == nil {
@@ -62,7 +62,8 @@ func (s *sharedRequest) ongoing() (turn.Retry, bool) {
 // nextLines returns what is written to the preamble next. mu is held.
 func (k *keepalive) nextLines(p *preamble.Writer) []byte {
 	left := time.Until(k.retry.Due)
-	if k.pings++; !p.Pending() && k.pings%waitingEvery == 0 && left > 0 {
+	if !p.Pending() && time.Since(k.told) >= waitingEvery && left > 0 {
+		k.told = time.Now()
 		p.Tell(turn.Waiting{Name: k.retry.Name, Upstream: k.retry.Upstream, Retry: k.retry.Retry(), Remaining: left})
 	}
 	return p.Take()
