@@ -108,7 +108,12 @@ func (ci *circuit) spacing() time.Duration {
 func (ci *circuit) nextEarlyProbe(now time.Time) time.Time {
 	n := time.Duration(ci.sleeping.n)
 	switch {
-	case n > 0 && (ci.probeNow || ci.probeAtOnce && ci.resetAt.After(ci.cooldown)):
+	case n > 0 && ci.probeNow:
+		return now
+	case n > 0 && ci.probeAtOnce && ci.resetAt.After(ci.cooldown):
+		if ci.searchedAt.After(ci.probedAt) {
+			return ci.searchedAt.Add(maxSpacing)
+		}
 		return now
 	case n < 2:
 		return time.Time{}

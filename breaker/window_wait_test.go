@@ -131,3 +131,28 @@ func TestCaller_RetryNowInAUsageWindowCostsNoAttempt(t *testing.T) {
 		}
 	})
 }
+
+// A call that is paused cannot ask meanwhile, and the breaker does not look for another one all the time.
+func TestBreaker_PausedCallsAskForNoUsageWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g breaker.Breaker
+		begun := time.Now()
+		u := down(time.Hour, spentUntil(begun.Add(time.Hour)))
+		c, ended := g.Caller(opus), make(chan error, 1)
+		go func() {
+			defer c.Close()
+			_, err := retry.Do(t.Context(), retry.Retrier{Policy: untilReset(), Breaker: c}, u.try)
+			ended <- err
+		}()
+		synctest.Wait()
+		c.Pause()
+		time.Sleep(2 * time.Hour)
+		if u.total() != 1 || c.BlockedBy() != breaker.Paused {
+			t.Errorf("%d requests, blocked by %q; want one, and that it is paused", u.total(), c.BlockedBy())
+		}
+		c.Resume()
+		if err := <-ended; err != nil || time.Since(begun) != 2*time.Hour {
+			t.Errorf("%v after %v, want an answer after the pause", err, time.Since(begun))
+		}
+	})
+}
