@@ -233,7 +233,7 @@ func TestThirdParty_NamesItsSources(t *testing.T) {
 			t.Errorf("choose: %v", err)
 		}
 	}
-	if _, err := lab.Choose([]string{"patent"}); err == nil || !strings.Contains(err.Error(), "want one of patient+breaker, patient, ") {
+	if _, err := lab.Choose([]string{"patent"}); err == nil || !strings.Contains(err.Error(), "want one of patient+breaker, patient+breaker+admission, ") {
 		t.Errorf("choose an unknown policy: %v, want an error with the known ones", err)
 	}
 }

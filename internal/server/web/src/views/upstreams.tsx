@@ -103,7 +103,7 @@ function Limits({ of: limits }: { of: Limit[] }) {
               <rect width="100" height="6" class="mute" />
               <rect width={left} height="6" class={left <= 5 ? 'bad' : left <= 20 ? 'amber' : 'good'} />
             </svg>
-            <span class="aside">{left} % left{l.limit ? ` of ${count(l.limit)}` : ''}{l.resetAt ? `, all at ${clock(l.resetAt)}` : ''}</span>
+            <span class="aside">{left} % left{l.limit ? ` of ${count(l.limit)}` : ''}{l.resetAt ? `, all at ${(l.resetMs ?? 0) < 3_600_000 ? moment(l.resetAt) : clock(l.resetAt)}` : ''}</span>
           </li>
         )
       })}
