@@ -100,7 +100,7 @@ func (r *run) runTools(jobs []job) error {
 	}
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	defer cancel(nil)
-	results := make(chan llm.ToolResult, len(jobs))
+	results, waits := make(chan llm.ToolResult, len(jobs)), make(chan turn.Event)
 	free := make(chan struct{}, maxParallel)
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -108,13 +108,13 @@ func (r *run) runTools(jobs []job) error {
 		r.reportActivity(ToolRun)
 		all.Go(func() {
 			free <- struct{}{}
-			results <- j.tool.Run(ctx, j.call)
+			results <- j.tool.Run(watched(ctx, waits, j.call.ID), j.call)
 			<-free
 		})
 	}
 	var err error
-	for range jobs {
-		result := <-results
+	for left := len(jobs); left > 0; left-- {
+		result := r.nextResult(results, waits)
 		if err != nil || r.interrupted(result) {
 			continue
 		}
@@ -123,6 +123,36 @@ func (r *run) runTools(jobs []job) error {
 		}
 	}
 	return err
+}
+
+// watched returns a context in which a tool's waits are sent to a channel, with the id of its call, until ctx ends.
+func watched(ctx context.Context, waits chan<- turn.Event, call string) context.Context {
+	return tool.WithWatch(ctx, func(e turn.Event) {
+		switch wait := e.(type) {
+		case turn.MCPRetry:
+			wait.Call = call
+			e = wait
+		case turn.MCPRecovered:
+			wait.Call = call
+			e = wait
+		}
+		select {
+		case waits <- e:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// nextResult returns the next result, and yields what tools wait for until then.
+func (r *run) nextResult(results <-chan llm.ToolResult, waits <-chan turn.Event) llm.ToolResult {
+	for {
+		select {
+		case result := <-results:
+			return result
+		case e := <-waits:
+			_ = r.show(e) // a reader that left is noticed later
+		}
+	}
 }
 
 // interrupted reports whether a result only says that the turn was handed back:

@@ -17,6 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/tool"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -175,7 +176,7 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 	}
 	proof := w.proveLife(ctx)
 	defer func() { cancel(nil); <-over; <-proof }() // then the log is this goroutine's again
-	a, err := w.runner.Agent(ctx, w.log.now.with)
+	a, err := w.runner.Agent(tool.WithWatch(ctx, func(e turn.Event) { w.publish(ctx, e) }), w.log.now.with)
 	if err != nil {
 		return &failed{err}
 	}

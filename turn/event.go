@@ -14,7 +14,7 @@ import (
 // These are kept, and a [State] is their sum: [Start], [UserMessage], [AssistantMessage], [ApprovalRequested],
 // [ApprovalAnswered], [ToolCall], [ToolResult], [Usage], [Compacted], [Switched], [Restarted], [Error] and
 // [Sealed]. These are transient:
-// [TextDelta], [ReasoningDelta], [Retry], [Waiting] and [Recovered].
+// [TextDelta], [ReasoningDelta], [Retry], [Waiting], [Recovered], [MCPRetry] and [MCPRecovered].
 type Event interface {
 	kind() string
 }
@@ -191,6 +191,21 @@ type Recovered struct {
 	Waited   time.Duration `json:"waitedMs"` // really spent waiting
 }
 
+// MCPRetry means that an MCP server was not reached or has failed, and is tried again after a wait, which begins now.
+type MCPRetry struct {
+	Server      string
+	Call        string // the id of the call that waits; "": the turn begins, and needs the server's tools
+	policy.Wait        // as of [Retry]
+}
+
+// MCPRecovered means that an MCP server answers again.
+type MCPRecovered struct {
+	Server  string
+	Call    string // as of [MCPRetry]
+	Retries int
+	Waited  time.Duration // really spent waiting
+}
+
 func (Start) kind() string             { return "turn-start" }
 func (UserMessage) kind() string       { return "user-message" }
 func (AssistantMessage) kind() string  { return "assistant-message" }
@@ -209,12 +224,14 @@ func (ReasoningDelta) kind() string    { return "reasoning-delta" }
 func (Retry) kind() string             { return "provider-retry" }
 func (Waiting) kind() string           { return "provider-waiting" }
 func (Recovered) kind() string         { return "provider-recovered" }
+func (MCPRetry) kind() string          { return "mcp-retry" }
+func (MCPRecovered) kind() string      { return "mcp-recovered" }
 
 // Kept reports whether an event is part of the conversation and must last. A
 // retry is not: a provider's error text never reaches a prompt.
 func Kept(e Event) bool {
 	switch e.(type) {
-	case TextDelta, ReasoningDelta, Retry, Waiting, Recovered:
+	case TextDelta, ReasoningDelta, Retry, Waiting, Recovered, MCPRetry, MCPRecovered:
 		return false
 	}
 	return true

@@ -58,6 +58,10 @@ func Unmarshal(kind string, text []byte) (Event, error) {
 		return decodeForm[retryForm](text)
 	case Waiting{}.kind():
 		return decodeForm[waitingForm](text)
+	case MCPRetry{}.kind():
+		return decodeForm[mcpRetryForm](text)
+	case MCPRecovered{}.kind():
+		return decodeForm[mcpRecoveredForm](text)
 	case Recovered{}.kind():
 		return decodeForm[recoveredForm](text)
 	}

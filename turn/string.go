@@ -62,3 +62,9 @@ func (e ApprovalRequested) String() string { return describe(e) }
 
 // String returns the event's type and its members as JSON.
 func (e ApprovalAnswered) String() string { return describe(e) }
+
+// String returns the event's type and its members as JSON.
+func (e MCPRetry) String() string { return describe(e) }
+
+// String returns the event's type and its members as JSON.
+func (e MCPRecovered) String() string { return describe(e) }

@@ -70,6 +70,10 @@ func bodies() []wire.Body {
 		turn.Restarted{},
 		turn.NewError(busy, 3, 22*time.Second),
 		turn.Sealed{Status: turn.Failed, Metrics: turn.Metrics{RetryCount: 3, TotalRetryDelay: 22 * time.Second, Duration: time.Minute}},
+		turn.MCPRetry{Server: "github", Call: "1", Wait: policy.Wait{
+			Run: policy.Run{Tries: 3}, Fault: busy, Verdict: policy.Verdict{Wait: 5 * time.Second, Hinted: true}, Limit: 10, Deadline: noon,
+		}},
+		turn.MCPRecovered{Server: "github", Call: "1", Retries: 3, Waited: time.Second},
 		turn.TextDelta{Text: "h"},
 		turn.ReasoningDelta{Text: "m"},
 		turn.Retry{Name: who, Upstream: "work", Wait: policy.Wait{

@@ -59,7 +59,7 @@ func (w Agents) Agent(ctx context.Context, s conversation.Settings) (agent.Agent
 		return agent.Agent{}, err
 	}
 	world.Rules, world.ApprovalTime = RulesOf(a), a.ApprovalTime
-	if world.Tools, err = w.Toolbox.Open(ctx, a, s.Dir); err != nil {
+	if world.Tools, err = w.Toolbox.Open(ctx, a, s.Dir); err != nil && ctx.Err() == nil {
 		w.Toolbox.Log.Warn("a turn goes on without tools", "agent", s.Agent, "error", err)
 	}
 	return world, nil

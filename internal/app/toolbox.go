@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/tool"
 	"github.com/ridethrough/ridethrough/tool/mcp"
 )
@@ -24,6 +25,7 @@ type Toolbox struct {
 	Env         func(string) string
 	Stderr      func(server string) io.Writer // where the standard error of an MCP server goes
 	StopTimeout time.Duration                 // as of mcp.Server
+	AtOnce      bool                          // Open does not try again to connect to an MCP server
 	Log         *slog.Logger
 
 	mu      sync.Mutex
@@ -35,7 +37,8 @@ type sharedServer struct {
 	*mcp.Client
 	of       config.MCPServer
 	users    int
-	outdated bool // another configuration has taken its place: the last user closes it
+	failed   time.Time // when a turn had waited in vain for a connection; zero: none has
+	outdated bool      // another configuration has taken its place: the last user closes it
 }
 
 // Check returns why an agent cannot work in a directory; "": all of its files.
@@ -82,12 +85,37 @@ func (b *Toolbox) Open(ctx context.Context, a config.Agent, dir string) (tools [
 		if failed == nil {
 			context.AfterFunc(ctx, leave)
 			var listed []tool.Tool
-			listed, failed = s.List(ctx)
+			listed, failed = b.list(ctx, s)
 			tools = append(tools, listed...)
 		}
 		err = errors.Join(err, failed)
 	}
 	return tools, errors.Join(err, checkUniqueNames(tools))
+}
+
+// downTime is how long turns do not wait for an MCP server to which an earlier one could not connect.
+const downTime = 5 * time.Minute
+
+// list lists the tools of an MCP server. It tries once with AtOnce, and where an earlier turn has just waited in
+// vain: a run of retries inside another tries once.
+func (b *Toolbox) list(ctx context.Context, s *sharedServer) (tools []tool.Tool, err error) {
+	b.mu.Lock()
+	once := b.AtOnce || time.Since(s.failed) < downTime
+	b.mu.Unlock()
+	if once {
+		_, _ = retry.Do(ctx, retry.Retrier{}, func(ctx context.Context, _ int) (struct{}, error) {
+			tools, err = s.List(ctx)
+			return struct{}{}, err
+		})
+		return tools, err
+	}
+	tools, err = s.List(ctx)
+	if err != nil && ctx.Err() == nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		s.failed = time.Now()
+	}
+	return tools, err
 }
 
 // checkUniqueNames refuses two tools of one name.
@@ -142,7 +170,7 @@ func (b *Toolbox) closeUnused(s *sharedServer) {
 func (b *Toolbox) server(of config.MCPServer) (mcp.Server, error) {
 	s := mcp.Server{
 		Name: of.Name, Command: of.Command, Args: of.Args, Dir: of.Dir, Stderr: b.Stderr(of.Name),
-		URL: of.URL, Timeout: of.Timeout, StopTimeout: b.StopTimeout,
+		URL: of.URL, Timeout: of.Timeout, StopTimeout: b.StopTimeout, Retry: of.Policy,
 	}
 	variables, err := b.values(of.Env)
 	if err != nil {

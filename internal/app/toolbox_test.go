@@ -20,6 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/tool"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // toolServer is an MCP server over HTTP with one tool, which records the keys of its clients.
@@ -120,6 +121,25 @@ func TestToolbox_ConnectionIsSharedUntilItsConfigurationChanges(t *testing.T) {
 	sessions, keys := server.seen()
 	if want := []string{"Bearer one", "Bearer second"}; sessions != 2 || !slices.Equal(keys, want) {
 		t.Errorf("sessions after the change, keys: got %d, %q, want 2, %q", sessions, keys, want)
+	}
+}
+
+func TestToolbox_SecondTurnDoesNotWaitForAServerThatIsDown(t *testing.T) {
+	now := parse(t, "mcp: {gone: {url: 'http://127.0.0.1:1/', policy: {backoff: [1ms], retries: 3}}}\nagents: {a: {mcp: [gone]}}\n")
+	box := boxOf(t, func() *config.Config { return now })
+	a, err := box.Agent("a")
+	if err != nil {
+		t.Fatalf("Agent: %v", err)
+	}
+	waits := 0
+	ctx := tool.WithWatch(t.Context(), func(turn.Event) { waits++ })
+	for range 3 {
+		if tools, err := box.Open(ctx, a, ""); err == nil || len(tools) != 0 {
+			t.Errorf("Open: got %d tools, %v, want an error", len(tools), err)
+		}
+	}
+	if waits != 3 {
+		t.Errorf("waits of three turns: got %d, want those of the first, 3", waits)
 	}
 }
 

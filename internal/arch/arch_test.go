@@ -64,11 +64,11 @@ var house = []row{
 		parts: "github.com/ollama/ollama",
 	},
 	{
-		floor: 2, path: "tool", uses: "llm",
+		floor: 2, path: "tool", uses: "llm turn",
 		parts: "github.com/google/jsonschema-go",
 	},
 	{
-		floor: 2, path: "tool/mcp", uses: "fault llm tool",
+		floor: 2, path: "tool/mcp", uses: "fault llm policy retry tool turn",
 		parts: "github.com/modelcontextprotocol/go-sdk",
 	},
 	{floor: 2, path: "agent", uses: "internal/seam fault internal/preamble internal/route llm policy retry tool turn"},
@@ -86,7 +86,7 @@ var house = []row{
 		parts: "github.com/nats-io/nats-server github.com/nats-io/nats.go",
 	},
 	{floor: 2, path: "store/background", uses: "store retry"},
-	{floor: 2, path: "conversation", uses: "agent store fault breaker llm policy retry turn wire"},
+	{floor: 2, path: "conversation", uses: "agent store fault breaker llm policy retry tool turn wire"},
 
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},
@@ -112,7 +112,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/doctor", uses: "internal/plural store fault conversation internal/operation/archive"},
 	{
 		floor: 3, path: "internal/app",
-		uses: "internal/await fault/classify agent council gateway internal/operation/config store store/background store/jetstream transport breaker llm policy provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool tool/mcp",
+		uses: "internal/await fault/classify agent council gateway internal/operation/config store store/background store/jetstream transport breaker llm policy retry provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool tool/mcp",
 	},
 	{floor: 3, path: "internal/terminal/display", uses: "internal/plural internal/terminal/printable council fault llm policy turn"},
 	{

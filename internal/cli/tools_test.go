@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,5 +102,41 @@ func TestRun_UsesTheToolsOfAnAgent(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(filepath.Dir(file), "note")); string(text) != "hello\n" {
 		t.Errorf("what the server wrote in its directory: got %q, %v, want hello", text, err)
+	}
+}
+
+func TestServe_MCPServerIsTriedAgain(t *testing.T) {
+	file := withTools(t, `allow: ["*"]`)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("read file: %v", err)
+	}
+	more := strings.Replace(string(text), "agents:", "  gone: {url: 'http://127.0.0.1:1/mcp', policy: {backoff: [10ms], retries: 2}}\nagents:", 1)
+	if err := os.WriteFile(file, []byte(strings.Replace(more, "[test]", "[test, gone]", 1)), 0o600); err != nil {
+		t.Fatalf("write file: %v", err)
+	}
+	url := serveWithTools(t, file, `call:mcp__test__die,call:mcp__test__add{"a":2,"b":3},say:"Five."`)
+	if status, text := call(t, "POST", url, `{"id":"c1","model":"claude-opus-4-5","agent":"coder"}`); status != 201 {
+		t.Fatalf("create conversation: %d %s, want 201", status, text)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "POST", url+"/c1/turns", strings.NewReader(`{"text":"hello"}`))
+	if err != nil {
+		t.Fatalf("create request: %v", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/x-ndjson")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatalf("send request: %v", err)
+	}
+	defer resp.Body.Close()
+	events, _ := io.ReadAll(resp.Body)
+	for _, want := range []string{
+		`"type":"mcp-retry","conversationId":"c1"`, `"server":"gone","attempt":1,"delayMs":10`, // the turn begins without it
+		"the server has ended: exit status 3; whether the call has taken effect is not known", "the sum is 5", `"status":"done"`,
+	} {
+		if !strings.Contains(string(events), want) {
+			t.Errorf("events: got %s, want %s in them", events, want)
+		}
 	}
 }

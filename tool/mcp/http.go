@@ -1,9 +1,12 @@
 package mcp
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -26,8 +29,21 @@ func (s Server) httpTransport() (sdk.Transport, error) {
 	}, nil
 }
 
-// headerTransport adds a server's headers to requests to its own host. They hold credentials, and a
-// redirect may lead anywhere.
+// requestError is a request to the server that got no answer of the protocol.
+type requestError struct {
+	err  error
+	sent bool // the server may have carried it out
+	gone bool // the server does not know the session any more
+}
+
+// Error returns the text of the error.
+func (e *requestError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error.
+func (e *requestError) Unwrap() error { return e.err }
+
+// headerTransport adds a server's headers to requests to its own host, and makes errors of what is no answer. The
+// headers hold credentials, and a redirect may lead anywhere.
 type headerTransport struct {
 	home   *url.URL
 	header func() (http.Header, error)
@@ -40,16 +56,35 @@ func (h headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	if h.header == nil || r.URL.Scheme != h.home.Scheme || r.URL.Host != h.home.Host {
-		return base.RoundTrip(r)
+	if h.header != nil && r.URL.Scheme == h.home.Scheme && r.URL.Host == h.home.Host {
+		headers, err := h.header()
+		if err != nil {
+			return nil, err
+		}
+		r = r.Clone(r.Context())
+		for name, values := range headers {
+			r.Header[http.CanonicalHeaderKey(name)] = values
+		}
 	}
-	headers, err := h.header()
+	resp, err := base.RoundTrip(r)
 	if err != nil {
-		return nil, err
+		dial, dialing := errors.AsType[*net.OpError](err)
+		return nil, &requestError{err: err, sent: !dialing || dial.Op != "dial"}
 	}
-	r = r.Clone(r.Context())
-	for name, values := range headers {
-		r.Header[http.CanonicalHeaderKey(name)] = values
+	if f := unanswered(r, resp); f != nil {
+		_ = resp.Body.Close() // it is of no use
+		return nil, f
 	}
-	return base.RoundTrip(r)
+	return resp, nil
+}
+
+// unanswered returns the error of a response that is no answer of the protocol; nil: it may be one.
+func unanswered(r *http.Request, resp *http.Response) error {
+	code := resp.StatusCode
+	gone := code == http.StatusNotFound && r.Header.Get("Mcp-Session-Id") != ""
+	failed := code >= 500 || code == http.StatusTooManyRequests
+	if r.Method != http.MethodPost || !gone && !failed || strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
+		return nil
+	}
+	return &requestError{err: errors.New("HTTP " + resp.Status), sent: code >= 500, gone: gone}
 }

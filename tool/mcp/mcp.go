@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/tool"
 )
 
@@ -39,11 +40,17 @@ type Server struct {
 	ConnectTimeout time.Duration // 0: one minute
 	StopTimeout    time.Duration // for a program to end once its input is closed, and once signaled; 0: two seconds
 	Timeout        time.Duration // of each tool; see [tool.Tool]
-	MaxOutput      int           // of each tool's output; see [tool.Tool]
+
+	// Retry says how often and after which waits a server is tried again that was not reached, has ended or has
+	// failed, as [turn.MCPRetry] tells. All waits of a call stay within three quarters of Timeout. A call that may
+	// have been carried out is sent again only if its tool is repeatable. Zero: never.
+	Retry policy.Policy
+
+	MaxOutput int // of each tool's output; see [tool.Tool]
 }
 
-// Client is a connection to an MCP server. A lost connection fails the calls in progress; the next call
-// reconnects, and restarts a server that was started. Its methods may run concurrently.
+// Client is a connection to an MCP server. Where it is lost, it reconnects as Server.Retry says, and restarts a
+// server that was started. Its methods may run concurrently.
 type Client struct {
 	server  Server
 	ctx     context.Context
@@ -86,21 +93,27 @@ func Connect(ctx context.Context, s Server) (*Client, error) {
 // connection before; without one it is an error. A tool is taken to write unless the server declares it
 // read-only; that is not verified.
 func (m *Client) List(ctx context.Context) ([]tool.Tool, error) {
-	var l *session
-	select {
-	case l = <-m.session:
-	case <-ctx.Done():
-		return nil, m.named(context.Cause(ctx))
-	}
-	defer func() { m.session <- l }()
-	err := m.reconnect(ctx, &l)
-	if err == nil && l != m.listed {
-		err = m.listTools(ctx, l)
-	}
-	if err != nil && m.listed == nil {
+	tools, err := withRetries(ctx, m, func(ctx context.Context) ([]tool.Tool, error) {
+		var l *session
+		select {
+		case l = <-m.session:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		defer func() { m.session <- l }()
+		err := m.reconnect(ctx, &l)
+		if err == nil && l != m.listed {
+			err = m.listTools(ctx, l)
+		}
+		if err != nil && m.listed == nil {
+			return nil, err
+		}
+		return m.Tools(), nil
+	})
+	if err != nil {
 		return nil, m.named(err)
 	}
-	return m.Tools(), nil
+	return tools, nil
 }
 
 // Tools returns the server's tools as they were listed last.

@@ -43,6 +43,11 @@ func TestMain(m *testing.M) {
 			os.Exit(7)
 		}
 		_ = offer().Run(context.Background(), &sdk.StdioTransport{})
+	case "late":
+		if os.Mkdir(os.Getenv("RIDETHROUGH_TEST_MARK"), 0o700) == nil {
+			os.Exit(7)
+		}
+		_ = offer().Run(context.Background(), &sdk.StdioTransport{})
 	case "dead":
 		fmt.Fprintln(os.Stderr, "no configuration")
 		os.Exit(5)
@@ -93,7 +98,7 @@ func TestClient_ProcessThatDies(t *testing.T) {
 	server := child("offer")
 	server.Stderr = &stderr
 	tools, m := connected(t, server)
-	if got, want := run(t.Context(), tools["exits"], ""), "!the server has ended: exit status 3"; got != want {
+	if got, want := run(t.Context(), tools["exits"], ""), "!the server has ended: exit status 3; whether the call has taken effect is not known, so look before you try again"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := run(t.Context(), tools["echo"], ""); got != "{}" {

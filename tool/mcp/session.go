@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -117,18 +118,32 @@ func (l *session) close() error {
 	return err
 }
 
-// explain returns the cause of an error of the session, without secrets.
+// explain returns the cause of an error of the session, without secrets; a *lostError is worth another try.
 func (l *session) explain(ctx context.Context, err error) error {
+	text := fault.Scrub(strings.TrimPrefix(err.Error(), `calling "tools/call": `))
+	failed, unanswered := errors.AsType[*requestError](err)
+	_, answered := errors.AsType[*jsonrpc.Error](err)
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return &lostError{context.Cause(ctx), true}
 	case l.proc != nil && hasEnded(err):
 		l.markDead() // before the next call
-		return fmt.Errorf("the server has ended: %w", l.proc.exitError(ctx))
+		return &lostError{fmt.Errorf("the server has ended: %w", l.proc.exitError(ctx)), true}
+	case unanswered:
+		if failed.gone {
+			l.markDead()
+		}
+		return &lostError{errors.New(fault.Scrub(failed.Error())), failed.sent}
 	case errors.Is(err, sdk.ErrConnectionClosed):
-		return errors.New("the connection is lost: " + fault.Scrub(err.Error()))
+		l.markDead()
+		return &lostError{errors.New("the connection is lost: " + text), true}
+	case answered:
+		return errors.New(text)
+	case l.proc == nil && l.client != nil:
+		l.markDead()
+		return &lostError{errors.New(text), true}
 	}
-	return errors.New(fault.Scrub(strings.TrimPrefix(err.Error(), `calling "tools/call": `)))
+	return errors.New(text)
 }
 
 // hasEnded reports whether an error of the session means that a program has ended.

@@ -23,9 +23,10 @@ func (m *Client) tool(t *sdk.Tool, taken map[string]bool) tool.Tool {
 		Idempotent: t.Annotations != nil && t.Annotations.IdempotentHint,
 		Timeout:    m.server.Timeout,
 		MaxOutput:  m.server.MaxOutput,
-		Func: func(ctx context.Context, arguments json.RawMessage) (string, error) {
-			return m.call(ctx, t.Name, arguments)
-		},
+	}
+	repeatable := made.Repeatable()
+	made.Func = func(ctx context.Context, arguments json.RawMessage) (string, error) {
+		return m.call(ctx, t.Name, arguments, repeatable)
 	}
 	if schema, err := json.Marshal(t.InputSchema); err == nil && string(schema) != "null" {
 		made.Schema = schema
@@ -34,15 +35,21 @@ func (m *Client) tool(t *sdk.Tool, taken map[string]bool) tool.Tool {
 }
 
 // call runs a tool on the server, which validates the arguments.
-func (m *Client) call(ctx context.Context, name string, arguments json.RawMessage) (string, error) {
+func (m *Client) call(ctx context.Context, name string, arguments json.RawMessage, repeatable bool) (string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(m.ctx, func() { cancel(errClosed) })()
-	l, err := m.liveSession(ctx)
-	if err != nil {
-		return "", err
-	}
-	result, err := l.call(ctx, &sdk.CallToolParams{Name: name, Arguments: arguments})
+	result, err := withRetries(ctx, m, func(ctx context.Context) (*sdk.CallToolResult, error) {
+		l, err := m.liveSession(ctx)
+		if err != nil {
+			return nil, err
+		}
+		result, err := l.call(ctx, &sdk.CallToolParams{Name: name, Arguments: arguments})
+		if lost, ok := errors.AsType[*lostError](err); ok && lost.sent && !repeatable {
+			return nil, fmt.Errorf("%v; whether the call has taken effect is not known, so look before you try again", lost)
+		}
+		return result, err
+	})
 	if err != nil {
 		return "", err
 	}

@@ -103,6 +103,10 @@ func (v *textView) showProvider(e turn.Event) {
 	case turn.Recovered:
 		v.stopCountdown()
 		v.note(screen.Green, "%s", display.Recovered(e.Retries, e.Waited))
+	case turn.MCPRetry:
+		v.note(screen.Amber, "%s", display.MCPRetry(e))
+	case turn.MCPRecovered:
+		v.note(screen.Green, "%s", display.Recovered(e.Retries, e.Waited))
 	case turn.Switched:
 		v.stopCountdown()
 		v.note(screen.Amber, "%s", display.Switched(e))

@@ -47,7 +47,7 @@ func (b *toolFlags) toolbox(c *config.Config, s command.Streams, errs io.Writer,
 		return nil, err
 	}
 	return &app.Toolbox{
-		Env: s.Env, StopTimeout: mcpStopTime, Log: log,
+		Env: s.Env, StopTimeout: mcpStopTime, AtOnce: true, Log: log,
 		Stderr: func(string) io.Writer { return command.Text(errs) },
 		Agent: func(name string) (config.Agent, error) {
 			a, err := c.Agent(name, s.Env)

@@ -222,6 +222,8 @@ func bodies() []wire.Body {
 		turn.Retry{},
 		turn.Waiting{},
 		turn.Recovered{},
+		turn.MCPRetry{},
+		turn.MCPRecovered{},
 		turn.Switched{},
 		turn.Error{},
 	} {
@@ -264,6 +266,30 @@ type providerRetry struct {
 	Reason     string    `json:"reason"`              // whose wait it is: "schedule" or "hint"
 }
 
+// mcpRetry has the members of a turn.MCPRetry.
+type mcpRetry struct {
+	Server     string    `json:"server"`              // the configured name of the MCP server
+	Call       string    `json:"id,omitzero"`         // of the call that waits; left out: the turn begins
+	Attempt    int       `json:"attempt"`             // the number of the retry, from 0
+	DelayMs    int64     `json:"delayMs"`             // the wait before it
+	Message    string    `json:"message"`             // why the try has failed
+	Summary    string    `json:"summary,omitzero"`    // as of provider-retry
+	Code       string    `json:"code,omitzero"`       // as of provider-retry
+	Kind       string    `json:"kind"`                // the fault's, such as "unavailable"
+	RequestID  string    `json:"requestId,omitzero"`  // as of provider-retry
+	MaxRetries int       `json:"maxRetries,omitzero"` // left out: there is no limit
+	Deadline   time.Time `json:"deadline,omitzero"`   // the latest end of waiting; left out: no budget bounds it
+	Reason     string    `json:"reason"`              // whose wait it is: "schedule" or "hint"
+}
+
+// mcpRecovered has the members of a turn.MCPRecovered.
+type mcpRecovered struct {
+	Server   string `json:"server"`
+	Call     string `json:"id,omitzero"` // as of mcp-retry
+	Retries  int    `json:"retries"`
+	WaitedMs int64  `json:"waitedMs"` // really spent waiting
+}
+
 // providerWaiting has the members of a turn.Waiting.
 type providerWaiting struct {
 	llm.Name
@@ -277,6 +303,10 @@ func members(t reflect.Type) reflect.Type {
 	switch t {
 	case reflect.TypeFor[turn.Retry]():
 		return reflect.TypeFor[providerRetry]()
+	case reflect.TypeFor[turn.MCPRetry]():
+		return reflect.TypeFor[mcpRetry]()
+	case reflect.TypeFor[turn.MCPRecovered]():
+		return reflect.TypeFor[mcpRecovered]()
 	case reflect.TypeFor[turn.Waiting]():
 		return reflect.TypeFor[providerWaiting]()
 	}

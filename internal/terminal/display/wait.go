@@ -83,6 +83,12 @@ func Recovered(retries int, waited time.Duration) string {
 	return fmt.Sprintf("✓ Recovered after %s (waited %v)", plural.Count(retries, "retry", "retries"), max(time.Second, waited.Round(time.Second)))
 }
 
+// MCPRetry is the line about an MCP server that is tried again.
+func MCPRetry(e turn.MCPRetry) string {
+	return fmt.Sprintf("▲ %s does not answer (%s): try %d in %v", printable.Line(cmp.Or(e.Server, "the MCP server")), printable.Line(e.Fault.Redacted()),
+		e.Retry()+1, max(time.Second, e.Verdict.Wait.Round(time.Second)))
+}
+
 // Switched is the line about a fallback to another model.
 func Switched(e turn.Switched) string {
 	return fmt.Sprintf("▲ %s does not answer (%s): switching to %s", printable.Line(cmp.Or(e.From, "the model")), printable.Line(e.Why), printable.Line(e.To))

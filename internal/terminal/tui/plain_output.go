@@ -27,6 +27,10 @@ func (ps *plainSession) onProviderEvent(e turn.Event) {
 	case turn.Recovered:
 		ps.wait = nil
 		ps.line(display.Recovered(e.Retries, e.Waited))
+	case turn.MCPRetry:
+		ps.line(display.MCPRetry(e))
+	case turn.MCPRecovered:
+		ps.line(display.Recovered(e.Retries, e.Waited))
 	case turn.Switched:
 		ps.wait = nil
 		ps.line(display.Switched(e))

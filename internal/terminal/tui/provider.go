@@ -45,6 +45,10 @@ func (m *model) onProviderEvent(id string, e turn.Event) tea.Cmd {
 		m.wait = nil
 		m.emit(m.paint.green(display.Recovered(e.Retries, e.Waited)))
 		return m.notifyUser("The provider is back")
+	case turn.MCPRetry:
+		m.printWrapped(m.paint.amber, display.MCPRetry(e))
+	case turn.MCPRecovered:
+		m.emit(m.paint.green(display.Recovered(e.Retries, e.Waited)))
 	case turn.Switched:
 		m.wait = nil
 		m.printWrapped(m.paint.amber, display.Switched(e))

@@ -270,6 +270,7 @@ export interface ConversationEvent {
   messages?: number
   outputs?: string[]
   until?: string
+  server?: string
   decision?: Decision | 'expired'
   agent?: string
   status?: 'done' | 'failed' | 'aborted'

@@ -2,6 +2,7 @@
 // and one event, and returns the next transcript. Turns that an event does not change stay the same objects.
 import type { Block, Conversation, ConversationEvent, Input, Wait } from './api'
 import type { Received } from './table'
+import { seconds } from './time'
 import { compacted, restarted, switched, type Ended } from './words'
 
 export interface Message {
@@ -21,6 +22,7 @@ export interface Tool {
   state: 'asked' | 'approval' | 'running' | 'done' | 'failed' // approval: it waits for the user's
   output?: string
   until?: string // when it is refused without an answer
+  wait?: string // for its MCP server; '': it does not wait
 }
 
 export interface Note {
@@ -37,6 +39,7 @@ export interface Turn {
   items: readonly Item[]
   wait?: Received<Wait> // the next wait replaces it, and the first content ends it
   error?: Ended & { message: string }
+  mcp?: string // the wait for an MCP server before the first question; '': there is none
   retries?: number
   waitedMs?: number
   tookMs?: number
@@ -85,7 +88,7 @@ export function fold(t: Transcript, e: ConversationEvent, now: number): Transcri
   return changeTurn(t, id, (turn) => apply(turn, e, now, late))
 }
 
-const transient = new Set(['text-delta', 'reasoning-delta', 'provider-retry', 'provider-waiting', 'provider-recovered'])
+const transient = new Set(['mcp-retry', 'mcp-recovered', 'text-delta', 'reasoning-delta', 'provider-retry', 'provider-waiting', 'provider-recovered'])
 
 const isKept = (e: ConversationEvent): boolean => !transient.has(e.type)
 
@@ -115,6 +118,10 @@ function apply(turn: Turn, e: ConversationEvent, now: number, late: boolean): Tu
       return turn.wait ? { ...turn, wait: { ...turn.wait, remainingMs: e.remainingMs ?? 0, received: now } } : turn
     case 'provider-recovered':
       return { ...withoutWait(turn), retries: e.retries ?? 0, waitedMs: e.waitedMs ?? 0 }
+    case 'mcp-retry':
+      return e.id ? tool(turn, e, { wait: mcpWait(e) }) : { ...turn, mcp: mcpWait(e) }
+    case 'mcp-recovered':
+      return e.id ? tool(turn, e, { wait: '' }) : { ...turn, mcp: '' }
     case 'turn-sealed':
       return seal(turn, e)
     case 'error':
@@ -123,6 +130,10 @@ function apply(turn: Turn, e: ConversationEvent, now: number, late: boolean): Tu
       return applyKept(turn, e)
   }
 }
+
+// mcpWait is the wait for an MCP server in words.
+const mcpWait = (e: ConversationEvent): string =>
+  `${e.server ?? 'the MCP server'} does not answer (${e.message ?? ''}), try ${(e.attempt ?? 0) + 2} in ${seconds(e.delayMs ?? 0)}`
 
 function waitOf(e: ConversationEvent, now: number): Received<Wait> {
   const remainingMs = e.delayMs ?? 0
@@ -174,7 +185,7 @@ function applyKept(turn: Turn, e: ConversationEvent): Turn {
     case 'tool-call':
       return tool(turn, e, { state: 'running' })
     case 'tool-result':
-      return tool(turn, e, { state: e.failed ? 'failed' : 'done', output: String(e.output ?? '') })
+      return tool(turn, e, { state: e.failed ? 'failed' : 'done', output: String(e.output ?? ''), wait: '' })
     case 'provider-switched':
       return add(withoutWait(turn), { is: 'note', text: switched(e.from, e.why, e.to) })
     case 'compacted':

@@ -115,3 +115,11 @@ test('fold: a tool call waits for approval until it is answered, or the turn end
     assert.equal(play([e], open).turns[0].items.at(-1).state, 'asked', e.type)
   }
 })
+
+test('fold: a tool call shows that its MCP server is tried again', () => {
+  const call = { type: 'tool-call', id: '1', name: 'mcp__github__get', arguments: {} }
+  const running = play([...opening(), turn('assistant-message', { content: [call] }), turn('tool-call', call)])
+  const waits = play([passing('mcp-retry', { server: 'github', id: '1', attempt: 0, delayMs: 2000, kind: 'unavailable', message: 'HTTP 503' })], running)
+  assert.equal(waits.turns[0].items.at(-1).wait, 'github does not answer (HTTP 503), try 2 in 2s')
+  assert.equal(play([passing('mcp-recovered', { server: 'github', id: '1', retries: 1 })], waits).turns[0].items.at(-1).wait, '')
+})

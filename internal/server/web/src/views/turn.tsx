@@ -30,6 +30,7 @@ export class TurnView extends Component<Props> {
       <article class={`turn ${t.status}`} aria-label="Turn">
         {t.items.map((i, n) => (needsApproval(i) && t.status === 'open' ? <Approval key={n} of={i} conversation={conversation} /> : <ItemView key={n} of={i} under={conversation ? 1 : 3} />))}
         {t.wait ? <WaitView wait={t.wait} turn={t} conversation={conversation} /> : null}
+        {t.status === 'open' && t.mcp && t.items.length < 2 ? <p class="note">▲ {t.mcp}</p> : null}
         {t.status === 'open' && !t.wait && t.retries ? <p class="good note">✓ {recovered(t.retries, t.waitedMs ?? 0)}</p> : null}
         {t.status === 'open' && !t.wait && !t.items.some((i) => needsApproval(i) || ('streaming' in i && i.streaming)) ? <p class="aside working">Working…</p> : null}
         <End of={t} />
@@ -91,7 +92,7 @@ function ToolView({ of: t }: { of: Tool }) {
   const given = argumentsOf(t)
   return (
     <details class={`tool ${t.state}`}>
-      <summary><code>{t.name}</code> <span class="short">{given.replace(/\s+/g, ' ').slice(0, 120)}</span> <span class="aside">{toolWords[t.state]}</span></summary>
+      <summary><code>{t.name}</code> <span class="short">{given.replace(/\s+/g, ' ').slice(0, 120)}</span> <span class="aside">{t.wait ? `▲ ${t.wait}` : toolWords[t.state]}</span></summary>
       <pre tabIndex={0}>{given}</pre>
       {t.output === undefined ? null : <pre tabIndex={0}>{bounded(t.output)}</pre>}
     </details>
