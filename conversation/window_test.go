@@ -23,7 +23,8 @@ func newWindow(t *testing.T, answers ...llmtest.Answer) *fixture {
 	usual := h.config.Agent
 	h.config.Agent = func(ctx context.Context, s conversation.Settings) (agent.Agent, error) {
 		a, err := usual(ctx, s)
-		a.Retry.Policy = policy.Policy{Retries: 1, Quota: policy.Quota{Wait: policy.QuotaUntilReset, Max: 5 * time.Hour}}
+		a.Retry.Policy.Retries = 1
+		a.Retry.Policy.Quota = policy.Quota{Wait: policy.QuotaUntilReset, Max: 5 * time.Hour}
 		return a, err
 	}
 	return h

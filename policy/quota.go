@@ -34,7 +34,7 @@ const sameWindow = 15 * time.Minute
 //
 // The first refusal of a window is free, and so are those of tries that come before it was to open, such as by a
 // command. Later ones of the same window count like other faults: the provider has not kept to what it stated. It is
-// asked at the policy's pace in any case.
+// asked at the policy's pace, which does not put off the moment when it was to open.
 func (p Policy) nextWindow(r Run, f *fault.Error, now time.Time, random float64) (Run, Verdict, bool) {
 	asked := f.RetryAfter(now)
 	opens, v := now.Add(asked), Verdict{Wait: asked, Hinted: true, Window: true}
@@ -43,17 +43,17 @@ func (p Policy) nextWindow(r Run, f *fault.Error, now time.Time, random float64)
 	if p.Quota.Wait == "" || p.Retries == 0 || !about || asked == 0 || f.Final {
 		return r, Verdict{}, false
 	}
-	if !known || now.Before(r.Opens) {
+	switch {
+	case !known:
+		r.Windows, r.Opens, r.Free = r.Windows+1, opens, r.Free+1
+	case now.Before(r.Opens):
 		r.Free++
-	}
-	if known {
-		v.Wait = max(asked, p.Backoff.At(r.Tries-r.Windows, random))
-	} else {
-		r.Windows, r.Opens = r.Windows+1, opens
+		v.Wait = max(asked, min(p.Backoff.At(r.Tries-r.Windows, random), r.Opens.Sub(now)))
+	default:
+		v.Wait = max(asked, p.Backoff.At(r.Tries-r.Free, random))
 	}
 	switch stop := p.windowExceeds(r, v, opens, now); {
 	case r.Windows > max(1, p.Quota.Windows) && f.Kind != fault.Quota:
-		r.Windows--
 		return r, Verdict{}, false // it opens soon: a throttle
 	case r.Windows > max(1, p.Quota.Windows), r.Tries > p.Limit(r, f):
 		return r, Verdict{Stop: Exhausted}, true

@@ -102,6 +102,18 @@ func TestQuota_Scripts(t *testing.T) {
 			{h + 5*s, soon(h + 6*s), 10 * s, ""},
 			{h + 15*s, soon(h + 16*s), 30 * s, ""},
 		}},
+		{"many early tries do not put off the last wait", untilReset(policy.Patient(), five), []failure{
+			{0, window(2 * h), 2 * h, ""},
+			{15 * m, window(2 * h), 105 * m, ""},
+			{30 * m, window(2 * h), 90 * m, ""},
+			{45 * m, window(2 * h), 75 * m, ""},
+			{60 * m, window(2 * h), 60 * m, ""},
+			{75 * m, window(2 * h), 45 * m, ""},
+			{90 * m, window(2 * h), 30 * m, ""},
+			{105 * m, soon(2 * h), 15 * m, ""},
+			{115 * m, soon(2 * h), 5 * m, ""},
+			{120 * m, soon(2*h + 1*s), 5 * s, ""},
+		}},
 		{"a limit that asks for the rest of a window is that window", untilReset(policy.Simple(), five), []failure{
 			{0, window(4 * h), 4 * h, ""},
 			{4*h - 10*m, limited(10 * m), 10 * m, ""},
