@@ -184,8 +184,13 @@ var house = []row{
 		parts: "github.com/spf13/cobra",
 	},
 	{
+		floor: 3, path: "internal/cli/execcmd",
+		uses:  "internal/cli/command internal/cli/configflags internal/cli/datadir internal/cli/gatewaycmd internal/operation/notify internal/plural internal/sse internal/terminal/display internal/terminal/printable",
+		parts: "github.com/spf13/cobra",
+	},
+	{
 		floor: 3, path: "internal/cli/program",
-		uses:  "internal/cli/command internal/cli/gatewaycmd internal/cli/labcmd internal/operation/cgroup internal/operation/config internal/operation/logging internal/terminal/printable",
+		uses:  "internal/cli/command internal/cli/execcmd internal/cli/gatewaycmd internal/cli/labcmd internal/operation/cgroup internal/operation/config internal/operation/logging internal/terminal/printable",
 		parts: "github.com/spf13/cobra",
 	},
 	{
@@ -280,6 +285,7 @@ var clocks = []clock{
 	{"internal/cli/gatewaycmd", "AfterFunc", "handles events a little later, and drops the code of the start"},
 	{"internal/cli/gatewaycmd", "NewTicker", "redraws the time that is left, and looks for frozen loops"},
 	{"internal/cli/agentcmd", "AfterFunc", "bounds how long a server may take to stop a turn"},
+	{"internal/cli/execcmd", "NewTicker", "redraws the time that is left, and reads on where a stream has ended"},
 	{"internal/cli/agentcmd", "NewTicker", "redraws the time that is left"},
 	{"bench", "NewTimer", "measures for so long"},
 	{"bench/internal/load", "Sleep", "clients that come when they are due"},

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/execcmd"
 	"github.com/ridethrough/ridethrough/internal/cli/gatewaycmd"
 	"github.com/ridethrough/ridethrough/internal/cli/labcmd"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
@@ -33,7 +34,7 @@ func Gateway() Program {
 // environment to a configuration what variables say.
 func GatewayCommands(s command.Streams, extension gatewaycmd.Extension, environment func(config.Config) config.Config) []*cobra.Command {
 	return []*cobra.Command{
-		gatewaycmd.Serve(s, extension), gatewaycmd.Config(s, environment), gatewaycmd.Explain(s), gatewaycmd.Demo(s),
+		gatewaycmd.Serve(s, extension), execcmd.Exec(s), gatewaycmd.Config(s, environment), gatewaycmd.Explain(s), gatewaycmd.Demo(s),
 		gatewaycmd.Policy(s), gatewaycmd.Token(s), gatewaycmd.Notify(s), gatewaycmd.Conform(s), labcmd.Lab(s), labcmd.Simulator(s),
 	}
 }

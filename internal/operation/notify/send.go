@@ -117,6 +117,12 @@ func (t *Target) show(ctx context.Context, n Notice) error {
 	}
 }
 
+// DesktopProgram returns the name of the program that shows notices on this system's desktop. It may not be there.
+func DesktopProgram() string {
+	name, _ := desktopCommand(runtime.GOOS, "", "")
+	return name
+}
+
 // desktopCommand returns the command that shows a notice. The texts are arguments, so that nothing in them is run.
 func desktopCommand(system, title, text string) (name string, args []string) {
 	if system == "darwin" {

@@ -1,0 +1,192 @@
+package execcmd
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/configflags"
+	"github.com/ridethrough/ridethrough/internal/cli/datadir"
+	"github.com/ridethrough/ridethrough/internal/cli/gatewaycmd"
+)
+
+// gateway is the one that a program uses.
+type gateway struct {
+	url, token string
+	own        bool // it runs in this process
+	stop       func()
+}
+
+// gateway returns the gateway at the configured address, or starts one. need is an upstream that it must have.
+func (c *execCmd) gateway(ctx context.Context, need string) (gateway, error) {
+	t, err := c.Resolve()
+	if err != nil {
+		return gateway{}, configflags.Explain(err)
+	}
+	if need != "" && !slices.Contains(t.Config.Upstreams(), need) {
+		return gateway{}, command.WithCode(fmt.Errorf("the login of a ChatGPT account needs an upstream in the configuration: "+
+			"upstreams: {%s: {api: openai, url: https://chatgpt.com/backend-api/codex}}; see docs/gateway.md", need), command.ExitConfig)
+	}
+	running := gateway{url: "http://" + reachable(t.Config.Listen), token: c.Streams.Env("RIDETHROUGH_TOKEN"), stop: func() {}}
+	if !c.own && running.answers(ctx) {
+		return running, nil
+	}
+	return c.start(ctx)
+}
+
+// reachable returns an address to connect to for one to listen on.
+func reachable(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return listen
+}
+
+// askTime is how long a gateway on this machine may take to say that it is there.
+const askTime = time.Second
+
+// answers reports whether a gateway of ours answers at the address.
+func (g gateway) answers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	answer, err := g.get(ctx, "/-/waits", "application/json")
+	if err != nil {
+		return false
+	}
+	defer answer.Body.Close()
+	var list struct {
+		Waits *[]json.RawMessage `json:"waits"`
+	}
+	return answer.StatusCode == http.StatusOK && json.NewDecoder(answer.Body).Decode(&list) == nil && list.Waits != nil
+}
+
+// get asks the gateway for something of its API.
+func (g gateway) get(ctx context.Context, path, accept string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, g.url+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Accept", accept)
+	if g.token != "" {
+		r.Header.Set("X-Ridethrough-Token", g.token)
+	}
+	return http.DefaultClient.Do(r)
+}
+
+// start starts a gateway in this process, on a free port of this machine. Its log is a file.
+func (c *execCmd) start(ctx context.Context) (gateway, error) {
+	log, err := c.openLog()
+	if err != nil {
+		return gateway{}, command.Failed(err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	listening := &listener{log: log, url: make(chan string, 1)}
+	s := command.Streams{Out: listening, Err: listening, Env: c.envOfServe()}
+	serve := gatewaycmd.Serve(s, gatewaycmd.Directory(s))
+	serve.SetArgs(c.serveArgs())
+	serve.SetOut(listening)
+	serve.SetErr(listening)
+	serve.SilenceErrors, serve.SilenceUsage = true, true
+	ended := make(chan error, 1)
+	go func() { ended <- serve.ExecuteContext(ctx) }()
+	stop := func() {
+		cancel(command.Interrupted{})
+		<-ended
+		_ = log.Close()
+	}
+	select {
+	case url := <-listening.url:
+		return gateway{url: url, own: true, stop: stop}, nil
+	case err := <-ended:
+		cancel(nil)
+		return gateway{}, errors.Join(err, log.Close())
+	}
+}
+
+// serveArgs returns the arguments of `serve`: those of exec's own flags that are set, and where it listens. What the
+// environment says of a provider's address is where the gateway goes on to.
+func (c *execCmd) serveArgs() []string {
+	args := []string{"--listen", "127.0.0.1:0", "--data", datadir.None}
+	for _, name := range []string{"config", "policy", "log"} {
+		if f := c.Command.Flags().Lookup(name); f.Changed {
+			args = append(args, "--"+name, f.Value.String())
+		}
+	}
+	for variable, name := range upstreams {
+		base := c.Streams.Env(variable)
+		if base == "" {
+			continue
+		}
+		if !strings.Contains(base, "://") { // as OLLAMA_HOST may be
+			base = "http://" + base
+		}
+		args = append(args, "--upstream", name+"="+base)
+	}
+	set, _ := c.Command.Flags().GetStringArray("upstream")
+	for _, u := range set {
+		args = append(args, "--upstream", u)
+	}
+	return args
+}
+
+// envOfServe returns the environment of the gateway in this process. The program is not told a token, and only
+// this machine reaches the gateway, so it has none.
+func (c *execCmd) envOfServe() func(string) string {
+	return func(name string) string {
+		if name == "RIDETHROUGH_TOKEN" || name == "RIDETHROUGH_LISTEN" {
+			return ""
+		}
+		return c.Streams.Env(name)
+	}
+}
+
+// maxLog is the size from which the log of earlier runs is dropped.
+const maxLog = 8 << 20
+
+// openLog opens the log of gateways that exec starts.
+func (c *execCmd) openLog() (*os.File, error) {
+	path := cmp.Or(c.Streams.StateFile("exec.log"), filepath.Join(os.TempDir(), "ridethrough-exec.log"))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
+	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
+		flags |= os.O_TRUNC
+	}
+	return os.OpenFile(path, flags, 0o600)
+}
+
+// listener is the log of a gateway, in which it says where it listens.
+type listener struct {
+	mu   sync.Mutex
+	log  *os.File
+	url  chan string
+	told bool
+}
+
+// Write writes lines to the file, and notices the address.
+func (l *listener) Write(lines []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range bytes.Lines(lines) {
+		var said struct{ Msg, URL string }
+		if !l.told && json.Unmarshal(line, &said) == nil && said.Msg == "listening" {
+			l.told = true
+			l.url <- said.URL
+		}
+	}
+	return l.log.Write(lines)
+}

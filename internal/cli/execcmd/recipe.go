@@ -1,0 +1,108 @@
+package execcmd
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// recipe is what a program needs to use a gateway for as long as it runs.
+type recipe struct {
+	env  map[string]string // in which {url} is the gateway's address
+	args []string          // before the program's own; likewise
+	need string            // an upstream that the gateway must have; "": those of every gateway
+}
+
+// everywhere are the variables that programs and SDKs read.
+var everywhere = map[string]string{
+	"ANTHROPIC_BASE_URL":         "{url}",
+	"ANTHROPIC_API_BASE":         "{url}", // aider and other programs over LiteLLM
+	"ANTHROPIC_BEDROCK_BASE_URL": "{url}",
+	"ANTHROPIC_VERTEX_BASE_URL":  "{url}/v1",
+	"OPENAI_BASE_URL":            "{url}/v1",
+	"OPENAI_API_BASE":            "{url}/v1",
+	"GOOGLE_GEMINI_BASE_URL":     "{url}",
+	"GEMINI_API_BASE":            "{url}",
+	"OLLAMA_HOST":                "{url}",
+	"OLLAMA_API_BASE":            "{url}",
+}
+
+// chatgpt is the upstream that Codex needs with the login of a ChatGPT account.
+const chatgpt = "chatgpt"
+
+// recipeOf returns what a program needs. The environment may say which login it uses.
+func recipeOf(program string, env func(string) string) recipe {
+	r := recipe{env: everywhere}
+	switch name := strings.TrimSuffix(filepath.Base(program), ".exe"); name {
+	case "codex": // reads no variable
+		path := "/v1"
+		if codexLogin(env) {
+			r.need, path = chatgpt, "/"+chatgpt
+		}
+		r.args = []string{"-c", `openai_base_url="{url}` + path + `"`}
+	case "opencode":
+		r.env = map[string]string{"OPENCODE_CONFIG_CONTENT": opencodeConfig(env("OPENCODE_CONFIG_CONTENT"))}
+	}
+	return r
+}
+
+// codexLogin reports whether Codex is logged in with a ChatGPT account and not with a key.
+func codexLogin(env func(string) string) bool {
+	home := env("CODEX_HOME")
+	if home == "" {
+		home = filepath.Join(env("HOME"), ".codex")
+	}
+	text, err := os.ReadFile(filepath.Join(home, "auth.json"))
+	if err != nil {
+		return false
+	}
+	var auth struct {
+		Key    *string          `json:"OPENAI_API_KEY"`
+		Tokens *json.RawMessage `json:"tokens"`
+	}
+	return json.Unmarshal(text, &auth) == nil && auth.Tokens != nil && (auth.Key == nil || *auth.Key == "")
+}
+
+// opencodeConfig returns a configuration for the variable from which opencode adds to its files, with what the
+// variable has already.
+func opencodeConfig(has string) string {
+	c := map[string]any{}
+	if json.Unmarshal([]byte(has), &c) != nil {
+		c = map[string]any{}
+	}
+	providers := member(c, "provider")
+	for name, url := range map[string]string{"anthropic": "{url}/v1", "openai": "{url}/v1", "google": "{url}/v1beta"} {
+		member(member(providers, name), "options")["baseURL"] = url
+	}
+	text, _ := json.Marshal(c) // of what was JSON before
+	return string(text)
+}
+
+// member returns an object that is a member of another, which it becomes if it is none.
+func member(of map[string]any, name string) map[string]any {
+	m, ok := of[name].(map[string]any)
+	if !ok {
+		m = map[string]any{}
+		of[name] = m
+	}
+	return m
+}
+
+// upstreams are the variables whose present value is another address of a provider, such as a company's proxy. The
+// gateway goes on to that address.
+var upstreams = map[string]string{
+	"ANTHROPIC_BASE_URL": "anthropic", "OPENAI_BASE_URL": "openai", "GOOGLE_GEMINI_BASE_URL": "gemini", "OLLAMA_HOST": "ollama",
+}
+
+// at returns the recipe for a gateway's address.
+func (r recipe) at(url string) recipe {
+	filled := recipe{env: map[string]string{}, need: r.need}
+	for name, value := range r.env {
+		filled.env[name] = strings.ReplaceAll(value, "{url}", url)
+	}
+	for _, a := range r.args {
+		filled.args = append(filled.args, strings.ReplaceAll(a, "{url}", url))
+	}
+	return filled
+}

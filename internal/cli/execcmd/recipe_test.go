@@ -1,0 +1,89 @@
+package execcmd
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// variables returns an environment.
+func variables(all map[string]string) func(string) string {
+	return func(name string) string { return all[name] }
+}
+
+func TestRecipe_EachProgramGetsWhatItReads(t *testing.T) {
+	home := t.TempDir()
+	codexHome := func(auth string) map[string]string {
+		dir := filepath.Join(home, strconv.Itoa(len(auth)))
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "auth.json"), []byte(auth), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return map[string]string{"CODEX_HOME": dir}
+	}
+	for _, c := range []struct {
+		program  string
+		env      map[string]string
+		variable string
+		value    string
+		args     []string
+		need     string
+	}{
+		{program: "/usr/bin/claude", variable: "ANTHROPIC_BASE_URL", value: "http://h:1"},
+		{program: "gemini", variable: "GOOGLE_GEMINI_BASE_URL", value: "http://h:1"},
+		{program: "qwen", variable: "OPENAI_BASE_URL", value: "http://h:1/v1"},
+		{program: "aider", variable: "OPENAI_API_BASE", value: "http://h:1/v1"},
+		{program: "python", variable: "ANTHROPIC_VERTEX_BASE_URL", value: "http://h:1/v1"},
+		{program: "codex", variable: "OPENAI_BASE_URL", value: "http://h:1/v1", args: []string{"-c", `openai_base_url="http://h:1/v1"`}},
+		{program: "codex", env: codexHome(`{"OPENAI_API_KEY":null,"tokens":{"access_token":"x"}}`), args: []string{"-c", `openai_base_url="http://h:1/chatgpt"`}, need: "chatgpt"},
+		{program: "codex", env: codexHome(`{"OPENAI_API_KEY":"sk-x","tokens":{}}`), args: []string{"-c", `openai_base_url="http://h:1/v1"`}},
+		{program: "codex", env: codexHome(`damaged`), args: []string{"-c", `openai_base_url="http://h:1/v1"`}},
+	} {
+		r := recipeOf(c.program, variables(c.env)).at("http://h:1")
+		if c.variable != "" && r.env[c.variable] != c.value {
+			t.Errorf("%s: %s is %q, want %q", c.program, c.variable, r.env[c.variable], c.value)
+		}
+		if !slices.Equal(r.args, c.args) || r.need != c.need {
+			t.Errorf("%s with %v: arguments %q and need %q, want %q and %q", c.program, c.env, r.args, r.need, c.args, c.need)
+		}
+	}
+}
+
+func TestRecipe_AddsToOpencodesOwnConfiguration(t *testing.T) {
+	for _, has := range []string{``, `broken`, `{"theme":"dark","provider":{"anthropic":{"options":{"timeout":5}},"openai":7}}`} {
+		r := recipeOf("opencode", variables(map[string]string{"OPENCODE_CONFIG_CONTENT": has})).at("http://h:1")
+		var got map[string]any
+		if err := json.Unmarshal([]byte(r.env["OPENCODE_CONFIG_CONTENT"]), &got); err != nil {
+			t.Fatalf("with %s: %v", has, err)
+		}
+		anthropic := map[string]any{"baseURL": "http://h:1/v1"}
+		want := map[string]any{"provider": map[string]any{
+			"anthropic": map[string]any{"options": anthropic},
+			"openai":    map[string]any{"options": map[string]any{"baseURL": "http://h:1/v1"}},
+			"google":    map[string]any{"options": map[string]any{"baseURL": "http://h:1/v1beta"}},
+		}}
+		if has != "" && has != "broken" {
+			want["theme"], anthropic["timeout"] = "dark", 5.0
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("with %s (-want +got):\n%s", has, diff)
+		}
+	}
+}
+
+func TestReachable_IsOnThisMachine(t *testing.T) {
+	for listen, want := range map[string]string{
+		"127.0.0.1:8484": "127.0.0.1:8484", ":8484": "127.0.0.1:8484", "0.0.0.0:1": "127.0.0.1:1", "[::]:2": "127.0.0.1:2", "gate:3": "gate:3",
+	} {
+		if got := reachable(listen); got != want {
+			t.Errorf("reachable(%s): got %s, want %s", listen, got, want)
+		}
+	}
+}

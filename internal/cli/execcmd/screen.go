@@ -1,0 +1,120 @@
+package execcmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/operation/notify"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
+)
+
+// screen is a terminal whose title is set while calls wait, and the desktop around it. A nil screen shows nothing.
+type screen struct {
+	to      io.Writer
+	program string
+	tell    func(notify.Notice)
+
+	shown string        // the title; "": the program's own
+	told  notify.Notice // the last one; its Event is "" unless something has been told that is not over
+	since time.Time     // from which on calls wait
+}
+
+// patience is how long calls wait before the desktop is told.
+const patience = 30 * time.Second
+
+// show sets the title to what is waited for. A title that a program sets meanwhile is replaced a second later.
+func (s *screen) show(waits map[int64]wait, now time.Time) {
+	switch {
+	case s == nil:
+		return
+	case len(waits) == 0:
+		s.over(now)
+		return
+	case s.shown == "":
+		fmt.Fprint(s.to, "\x1b[22;2t") // the terminal keeps the program's own title
+		s.since = now
+	}
+	first := soonest(waits)
+	s.shown = title(first, len(waits), now) + " · " + s.program
+	fmt.Fprintf(s.to, "\x1b]2;%s\x07", s.shown)
+	event := notify.Began
+	if !first.OpensAt.IsZero() {
+		event = notify.Limit
+	}
+	if s.told.Event != event && (event == notify.Limit || now.Sub(s.since) >= patience) {
+		s.told = notify.Notice{Event: event, Upstream: first.Upstream, Cause: first.Cause, Calls: len(waits), At: now, Began: s.since, Resets: first.OpensAt}
+		s.tell(s.told)
+	}
+}
+
+// over restores the program's own title, and tells the desktop that nothing waits any more.
+func (s *screen) over(now time.Time) {
+	s.end()
+	if s.told.Event == "" {
+		return
+	}
+	n := s.told
+	n.Event, n.At, n.Ended, n.Lasted, n.Recovered, n.Held = notify.Ended, now, now, now.Sub(n.Began), true, n.Calls
+	if s.told.Event == notify.Limit {
+		n.Event = notify.Reset
+	}
+	s.told = notify.Notice{}
+	s.tell(n)
+}
+
+// end restores the program's own title.
+func (s *screen) end() {
+	if s != nil && s.shown != "" {
+		s.shown = ""
+		fmt.Fprint(s.to, "\x1b[23;2t")
+	}
+}
+
+// soonest returns the wait that is due first.
+func soonest(waits map[int64]wait) (first wait) {
+	for _, w := range waits {
+		switch due, sooner := w.due(), first.due(); {
+		case first.ID == 0, sooner.IsZero() && !due.IsZero(), !due.IsZero() && due.Before(sooner):
+			first = w
+		}
+	}
+	return first
+}
+
+// title says what is waited for, in a few words.
+func title(w wait, calls int, now time.Time) string {
+	text := "▲ "
+	if w.Cause == "" {
+		text += "waiting for room below a limit"
+	} else {
+		text += w.Cause
+	}
+	switch {
+	case !w.OpensAt.IsZero():
+		text += " — opens again at " + display.Clock(w.OpensAt, now)
+	default:
+		text += " — " + display.Countdown(w.due().Sub(now), now)
+	}
+	if calls > 1 {
+		text += fmt.Sprintf(" (%d calls)", calls)
+	}
+	return text
+}
+
+// tellTime is how long a desktop may take to show a notice.
+const tellTime = 5 * time.Second
+
+// desktop shows a notice where the desktop has a way to do that.
+func desktop(n notify.Notice) {
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), tellTime)
+		defer cancel()
+		target := notify.Target{Name: "desktop", Kind: notify.Desktop}
+		if _, err := exec.LookPath(notify.DesktopProgram()); err == nil {
+			_ = target.Send(ctx, nil, n) // a desktop that does not answer shows nothing
+		}
+	}()
+}

@@ -1,0 +1,199 @@
+package execcmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/plural"
+	"github.com/ridethrough/ridethrough/internal/sse"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
+)
+
+// wait is a call that waits at the gateway: what is used here of a member of /-/waits.
+type wait struct {
+	ID          int64     `json:"id"`
+	Upstream    string    `json:"upstream"`
+	Cause       string    `json:"cause"`
+	Began       time.Time `json:"began"`
+	OpensAt     time.Time `json:"opensAt"`
+	RemainingMs int64     `json:"remainingMs"`
+
+	heard time.Time // when it came
+}
+
+// due returns when the next try is due; zero: it is not known.
+func (w wait) due() time.Time {
+	switch {
+	case !w.OpensAt.IsZero():
+		return w.OpensAt
+	case w.RemainingMs > 0:
+		return w.heard.Add(time.Duration(w.RemainingMs) * time.Millisecond)
+	}
+	return time.Time{}
+}
+
+// watcher follows what a gateway waits for while a program runs.
+type watcher struct {
+	g      gateway
+	screen *screen
+	stop   context.CancelFunc
+	ended  chan struct{}
+
+	mu    sync.Mutex
+	waits map[int64]wait
+	held  int           // calls that have waited and are over
+	spent time.Duration // for which calls waited
+	since time.Time     // from which on calls wait without a break; zero: none waits
+}
+
+// watch follows the waits of a gateway and shows them on a screen; nil: nowhere.
+func watch(ctx context.Context, g gateway, s *screen) *watcher {
+	ctx, stop := context.WithCancel(ctx)
+	w := &watcher{g: g, screen: s, stop: stop, ended: make(chan struct{}), waits: map[int64]wait{}}
+	go func() {
+		defer close(w.ended)
+		w.follow(ctx)
+	}()
+	return w
+}
+
+// end ends it, and returns what was held; "": nothing.
+func (w *watcher) end() string {
+	w.stop()
+	<-w.ended
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.screen.end()
+	w.held += len(w.waits) // the stream tells a little later that they are over
+	clear(w.waits)
+	w.settle(time.Now())
+	if w.held == 0 {
+		return ""
+	}
+	where := ""
+	if !w.g.own {
+		where = " at " + w.g.url + ", for this and other programs"
+	}
+	return fmt.Sprintf("held %s%s, %s", plural.Count(w.held, "call", "calls"), where, display.Duration(max(time.Second, w.spent)))
+}
+
+// follow reads the stream of waits until ctx ends, and shows them every second: the time that is left changes. A
+// stream that has ended is opened again then.
+func (w *watcher) follow(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	changed, ended := make(chan struct{}, 1), make(chan struct{}, 1)
+	read := func() {
+		w.read(ctx, changed)
+		ended <- struct{}{}
+	}
+	go read()
+	over := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ended:
+			over = true
+			continue
+		case <-changed:
+		case <-tick.C:
+			if over {
+				over = false
+				go read()
+			}
+		}
+		w.mu.Lock()
+		w.screen.show(w.waits, time.Now())
+		w.mu.Unlock()
+	}
+}
+
+// read reads one stream of waits to its end.
+func (w *watcher) read(ctx context.Context, changed chan<- struct{}) {
+	answer, err := w.g.get(ctx, "/-/waits", "text/event-stream")
+	if err != nil {
+		return
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return
+	}
+	var text []byte
+	part := make([]byte, 16<<10)
+	for {
+		n, err := answer.Body.Read(part)
+		text = append(text, part[:n]...)
+		for end := sse.Cut(text, 0); end > 0; end = sse.Cut(text, 0) {
+			w.take(sse.Parse(text[:end]))
+			text = text[end:]
+		}
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+		if err != nil || len(text) > maxEvent {
+			return
+		}
+	}
+}
+
+// maxEvent bounds an event: a list of many thousand waits.
+const maxEvent = 64 << 20
+
+// take takes an event of the stream.
+func (w *watcher) take(name, data []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	switch string(name) {
+	case "snapshot":
+		var list struct{ Waits []wait }
+		if json.Unmarshal(data, &list) != nil {
+			return
+		}
+		all := map[int64]wait{}
+		for _, one := range list.Waits {
+			one.heard = now
+			all[one.ID] = one
+		}
+		for id := range w.waits {
+			if _, still := all[id]; !still {
+				w.held++
+			}
+		}
+		w.waits = all
+	case "wait":
+		var one wait
+		if json.Unmarshal(data, &one) != nil {
+			return
+		}
+		one.heard = now
+		w.waits[one.ID] = one
+	case "gone":
+		var gone struct{ Wait int64 }
+		if json.Unmarshal(data, &gone) != nil {
+			return
+		}
+		if _, known := w.waits[gone.Wait]; known {
+			delete(w.waits, gone.Wait)
+			w.held++
+		}
+	}
+	w.settle(now)
+}
+
+// settle counts the time in which a call has waited.
+func (w *watcher) settle(now time.Time) {
+	switch {
+	case len(w.waits) > 0 && w.since.IsZero():
+		w.since = now
+	case len(w.waits) == 0 && !w.since.IsZero():
+		w.spent += now.Sub(w.since)
+		w.since = time.Time{}
+	}
+}
