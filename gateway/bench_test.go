@@ -67,3 +67,59 @@ func BenchmarkGateway(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkComplete measures what it costs to be able to ask for an answer again: per event of a stream whose events
+// arrive one by one, of text and of reasoning. Off is the cost without.
+func BenchmarkComplete(b *testing.B) {
+	const events = 1000
+	delta := func(member, word string) string {
+		return `data: {"id":"1","object":"chat.completion.chunk","created":1,"model":"gpt-5","choices":[{"index":0,"delta":{"` + member + `":"` + word + ` "},"finish_reason":null}]}` + "\n\n"
+	}
+	for _, member := range []string{"content", "reasoning_content"} {
+		for _, mode := range gateway.CompleteModes() {
+			b.Run(member+"/"+string(mode), func(b *testing.B) {
+				base := roundTrip(func(req *http.Request) (*http.Response, error) {
+					_ = req.Body.Close()
+					body := &oneByOne{all: [2]string{delta(member, "one"), delta(member, "another")}, left: events}
+					return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body}, nil
+				})
+				upstreams := everything(address("provider.test"))
+				for i := range upstreams {
+					upstreams[i].Complete = mode
+				}
+				g := newBenchmarked(b, gateway.Config{Policy: policy.Patient(), Upstreams: upstreams, Base: base})
+				b.ReportAllocs()
+				for b.Loop() {
+					g.ServeHTTP(&recorder{header: http.Header{}}, httptest.NewRequest("POST", "/v1/chat/completions", strings.NewReader(gpt)))
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*events), "ns/event")
+			})
+		}
+	}
+}
+
+// newBenchmarked returns a gateway, whose configuration must be valid.
+func newBenchmarked(b *testing.B, c gateway.Config) *gateway.Gateway {
+	g, err := gateway.New(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return g
+}
+
+// oneByOne is a stream with one of two events for each read, and then the last one.
+type oneByOne struct {
+	all  [2]string
+	left int
+}
+
+// Read implements io.Reader.
+func (o *oneByOne) Read(p []byte) (int, error) {
+	if o.left--; o.left < 0 {
+		return copy(p, "data: [DONE]\n\n"), io.EOF
+	}
+	return copy(p, o.all[o.left%2]), nil
+}
+
+// Close implements io.Closer.
+func (o *oneByOne) Close() error { return nil }

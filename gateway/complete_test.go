@@ -104,10 +104,16 @@ func (p *broken) RoundTrip(req *http.Request) (*http.Response, error) {
 	p.bodies = append(p.bodies, string(body))
 	answer := io.Reader(strings.NewReader(p.second))
 	if p.asked == 1 {
-		answer = io.MultiReader(strings.NewReader(p.first), &lastWords{p, req.Context()})
+		answer = io.MultiReader(pieces{strings.NewReader(p.first)}, &lastWords{p, req.Context()})
 	}
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {p.kind}}, Body: io.NopCloser(answer), Request: req}, nil
 }
+
+// pieces reads a little at a time, as a network does.
+type pieces struct{ io.Reader }
+
+// Read implements io.Reader.
+func (r pieces) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(len(p), 199)]) }
 
 // lastWords is the end of a broken answer.
 type lastWords struct {

@@ -183,6 +183,9 @@ func (k *keepalive) frame(heartbeat bool) (frame []byte) {
 // resume starts the keepalive in an answer that has begun and of which nothing is sent for now. The caller writes
 // nothing before it has stopped it.
 func (k *keepalive) resume(m dialect.Middle) {
+	if k == nil {
+		return
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.committed, k.stopped, k.inside, k.middle = true, false, true, m

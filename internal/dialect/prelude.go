@@ -16,6 +16,8 @@ type Prelude struct {
 	client  Client
 
 	rest     []byte // the beginning of a frame
+	last     []byte // a frame of reasoning
+	text     [2]int // where its text begins and ends, if frames that differ in their text only are known; 0: they are not
 	withheld []byte // whole frames that the client has not been sent
 	failure  []byte // the error in the answer's place, and what follows
 	in       []byte // that Add is given
@@ -121,6 +123,11 @@ func (p *Prelude) Add(b []byte) (send []byte, failed bool) {
 	if !p.Follows() {
 		return b, false
 	}
+	if p.isMore(b) {
+		p.frames++
+		p.sent = p.frames
+		return b, false
+	}
 	if len(p.rest) > 0 {
 		b = slices.Concat(p.rest, b)
 		p.rest = p.rest[:0]
@@ -221,6 +228,7 @@ func (p *Prelude) take(frame []byte) {
 		p.show(frame)
 	case as == reasoning && p.block != callBlock:
 		p.show(frame)
+		p.learn(frame)
 		p.blocks, p.open = p.base+p.begun, p.block == reasoningBlock
 	case len(p.withheld)+len(frame) > MaxWithheld:
 		p.over = true
@@ -228,6 +236,47 @@ func (p *Prelude) take(frame []byte) {
 	default:
 		p.withheld = append(p.withheld, frame...)
 	}
+}
+
+// learn notes a frame of reasoning. Where it differs from the last one in a text only, so may the next.
+func (p *Prelude) learn(frame []byte) {
+	begin, most := 0, min(len(frame), len(p.last))
+	for begin < most && frame[begin] == p.last[begin] {
+		begin++
+	}
+	end := 0
+	for end < most-begin && frame[len(frame)-1-end] == p.last[len(p.last)-1-end] {
+		end++
+	}
+	p.text = [2]int{}
+	open, closing := bytes.LastIndex(frame[:begin], []byte(`:"`)), bytes.IndexByte(frame[len(frame)-end:], '"')
+	if open >= 0 && closing >= 0 && isReasoningMember(frame[:open]) {
+		p.text = [2]int{open + len(`:"`), len(frame) - end + closing}
+	}
+	p.last = append(p.last[:0], frame...)
+}
+
+// isReasoningMember reports whether what stands before a value ends with the name of a member that has reasoning.
+func isReasoningMember(before []byte) bool {
+	for _, name := range [...]string{`"thinking"`, `"reasoning_content"`, `"reasoning"`, `"reasoning_text"`, `"text"`, `"content"`, `"delta"`} {
+		if bytes.HasSuffix(before, []byte(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isMore reports whether the next bytes are one more frame of reasoning: they differ from the last one in its text.
+func (p *Prelude) isMore(b []byte) bool {
+	if p.text[1] == 0 || p.over || p.again || len(p.rest) > 0 || len(p.withheld) > 0 {
+		return false
+	}
+	before, after := p.last[:p.text[0]], p.last[p.text[1]:]
+	if len(b) < len(before)+len(after) || !bytes.HasPrefix(b, before) || !bytes.HasSuffix(b, after) {
+		return false
+	}
+	text := b[len(before) : len(b)-len(after)]
+	return bytes.IndexByte(text, '"') < 0 && !bytes.HasSuffix(text, []byte{'\\'}) && len(text) > 0
 }
 
 // show sends what is withheld, and a frame.

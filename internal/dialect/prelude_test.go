@@ -1,0 +1,104 @@
+package dialect_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/dialect"
+)
+
+// thought returns a chunk with reasoning, and said one with text.
+func thought(text string) string {
+	return `data: {"id":"1","choices":[{"index":0,"delta":{"reasoning_content":` + text + `},"finish_reason":null}]}` + "\n\n"
+}
+
+func said(text string) string {
+	return `data: {"id":"1","choices":[{"index":0,"delta":{"content":` + text + `},"finish_reason":null}]}` + "\n\n"
+}
+
+// sent feeds frames to a prelude one by one, and returns what the client is sent of each.
+func sent(p *dialect.Prelude, frames ...string) (all []string) {
+	for _, f := range frames {
+		send, failed := p.Add([]byte(f))
+		text := string(send)
+		if failed {
+			text += "FAILED"
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+func newPrelude(t *testing.T, d *dialect.Dialect) *dialect.Prelude {
+	t.Helper()
+	p := new(dialect.Prelude)
+	if !p.Begin(d, dialect.Events, dialect.Client{}) {
+		t.Fatalf("%s: Begin reports false, want true", d.Name())
+	}
+	return p
+}
+
+// Reasoning passes as it comes, whatever is in it, and what only looks like more of it is seen.
+func TestPrelude_ReasoningPassesUntilSomethingIsKept(t *testing.T) {
+	const (
+		end  = `data: {"id":"1","choices":[{"index":0,"delta":{"reasoning_content":"f"},"finish_reason":"stop"}]}` + "\n\n"
+		both = `data: {"id":"1","choices":[{"index":0,"delta":{"reasoning_content":"f","content":"g"},"finish_reason":null}]}` + "\n\n"
+		oops = `data: {"error":{"message":"Overloaded"}}` + "\n\n"
+	)
+	reasoning := []string{thought(`"a"`), thought(`"bc"`), thought(`"d\""`), thought(`"e\\"`), thought(`"\"},\"f"`), thought(`"f"`), thought(`"f"`)}
+	for _, tt := range []struct {
+		name, last string
+		over, fail bool
+	}{
+		{"more", thought(`"g"`), false, false},
+		{"text", said(`"g"`), true, false},
+		{"the end", end, true, false},
+		{"both", both, true, false},
+		{"an error", oops, false, true},
+		{"a call", `data: {"id":"1","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":""}}]},"finish_reason":null}]}` + "\n\n", false, false},
+	} {
+		p := newPrelude(t, dialect.OpenAIChat())
+		if got, want := strings.Join(sent(p, reasoning...), ""), strings.Join(reasoning, ""); got != want || !p.Restartable() {
+			t.Errorf("%s: sent %q, restartable %v, want %q", tt.name, got, p.Restartable(), want)
+		}
+		last := sent(p, tt.last)[0]
+		if p.IsOver() != tt.over || p.Restartable() == tt.over || strings.HasSuffix(last, "FAILED") != tt.fail {
+			t.Errorf("%s: over %v, restartable %v, sent %q", tt.name, p.IsOver(), p.Restartable(), last)
+		}
+		if tt.over && last != tt.last || tt.name == "a call" && last != "" {
+			t.Errorf("%s: sent %q", tt.name, last)
+		}
+	}
+}
+
+// The second answer has the first one's id, and neither its role nor more reasoning.
+func TestPrelude_RestartJoinsTwoAnswers(t *testing.T) {
+	p := newPrelude(t, dialect.OpenAIChat())
+	sent(p, thought(`"a"`), thought(`"b"`))
+	p.Restart()
+	second := strings.NewReplacer(`"id":"1"`, `"id":"2"`)
+	got := strings.Join(sent(p,
+		`data: {"id":"2","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`+"\n\n",
+		second.Replace(thought(`"c"`)), second.Replace(said(`"d"`)), second.Replace(said(`"e"`)), "data: [DONE]\n\n"), "")
+	if want := said(`"d"`) + said(`"e"`) + "data: [DONE]\n\n"; got != want {
+		t.Errorf("sent %q, want %q", got, want)
+	}
+}
+
+// A tool call larger than the bound is passed on as it comes.
+func TestPrelude_WithholdsNoMoreThanItsBound(t *testing.T) {
+	p := newPrelude(t, dialect.Anthropic())
+	start := "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"f\",\"input\":{}}}\n\n"
+	delta := "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"" + strings.Repeat("x", 1<<16) + "\"}}\n\n"
+	want, got := start, strings.Join(sent(p, start), "")
+	for range 20 {
+		want += delta
+		got += strings.Join(sent(p, delta), "")
+		if p.Withheld() > dialect.MaxWithheld {
+			t.Fatalf("%d bytes are withheld, want at most %d", p.Withheld(), dialect.MaxWithheld)
+		}
+	}
+	if got != want || p.Restartable() {
+		t.Errorf("sent %d bytes, restartable %v, want %d and false", len(got), p.Restartable(), len(want))
+	}
+}
