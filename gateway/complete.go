@@ -23,11 +23,12 @@ const (
 	CompleteOff      CompleteMode = "off"      // it ends with an error
 	CompleteLossless CompleteMode = "lossless" // it is asked for again while its client has been sent nothing that it keeps
 	CompleteText     CompleteMode = "text"     // besides, a text that breaks off is continued by another request, where the two join for certain
+	CompletePrefill  CompleteMode = "prefill"  // the same, for servers of one's own that go on with a turn of the model's: nothing is repeated
 )
 
 // CompleteModes returns all modes.
 func CompleteModes() []CompleteMode {
-	return []CompleteMode{CompleteLossless, CompleteText, CompleteOff}
+	return []CompleteMode{CompleteLossless, CompleteText, CompletePrefill, CompleteOff}
 }
 
 // maxAgain is how often one answer that breaks off is asked for again. Each time costs its tokens.

@@ -20,10 +20,11 @@ type continuation struct {
 
 // followText begins to follow an answer whose text may be continued.
 func (c *call) followText(f dialect.Form) {
-	if c.shared.at.CompleteFor(c.shared.at.model) != CompleteText {
+	mode := c.shared.at.CompleteFor(c.shared.at.model)
+	if mode != CompleteText && mode != CompletePrefill {
 		return
 	}
-	if a := seam.NewAnswer(c.dialect, f, seam.Options{}); a != nil {
+	if a := seam.NewAnswer(c.dialect, f, seam.Options{Prefill: mode == CompletePrefill}); a != nil {
 		c.text = &continuation{Answer: a}
 		c.prelude.Watch()
 	}

@@ -205,7 +205,8 @@ func (m *Models) way(s conversation.Settings) (w way, err error) {
 		if err != nil {
 			return w, err
 		}
-		terms := agent.Terms{Patience: agent.Forever}
+		mode := at.CompleteFor(at.model)
+		terms := agent.Terms{Patience: agent.Forever, CompleteText: mode == gateway.CompleteText || mode == gateway.CompletePrefill}
 		if i < len(hops) {
 			terms.Patience, terms.Immediately = hops[i].After, hops[i].Kinds
 		}

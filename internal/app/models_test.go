@@ -217,19 +217,19 @@ upstreams:
     key: none
     policy: {backoff: [1s]}
     fallback: [{to: two, after: 1m, immediately-on: [quota]}, {to: one, model: small}]
-    routes: [{models: [tiny-*], policy: quick, fallback: [{to: two}]}]
-  two: {api: anthropic, key: none}
+    routes: [{models: [tiny-*], policy: quick, fallback: [{to: two}], complete: text}]
+  two: {api: anthropic, key: none, complete: text}
 `)
 	for _, tt := range []struct {
 		settings conversation.Settings
-		want     string // the first wait, patience and name of each
+		want     string // the name of each, its first wait, its patience, and whether texts are completed
 	}{
-		{conversation.Settings{Model: "one/m"}, "one/m 1s 1m0s quota, two/m 9s forever, one/small 1s forever"},
-		{conversation.Settings{Model: "one/tiny-1"}, "one/tiny-1 2s forever, two/tiny-1 9s forever"},
-		{conversation.Settings{Model: "one/m", Policy: "quick"}, "one/m 2s 1m0s quota, two/m 2s forever, one/small 2s forever"},
-		{conversation.Settings{Model: "one/m", Patience: wire.Millis(5 * s)}, "one/m 1s 5s quota, two/m 9s 5s, one/small 1s forever"},
-		{conversation.Settings{Model: "one/m", Fallback: []string{"two/x"}}, "one/m 1s 0s, two/x 9s forever"},
-		{conversation.Settings{Model: "two/m"}, "two/m 9s forever"},
+		{conversation.Settings{Model: "one/m"}, "one/m 1s 1m0s quota, two/m 9s forever text, one/small 1s forever"},
+		{conversation.Settings{Model: "one/tiny-1"}, "one/tiny-1 2s forever text, two/tiny-1 9s forever text"},
+		{conversation.Settings{Model: "one/m", Policy: "quick"}, "one/m 2s 1m0s quota, two/m 2s forever text, one/small 2s forever"},
+		{conversation.Settings{Model: "one/m", Patience: wire.Millis(5 * s)}, "one/m 1s 5s quota, two/m 9s 5s text, one/small 1s forever"},
+		{conversation.Settings{Model: "one/m", Fallback: []string{"two/x"}}, "one/m 1s 0s, two/x 9s forever text"},
+		{conversation.Settings{Model: "two/m"}, "two/m 9s forever text"},
 	} {
 		w, err := app.Agents{Models: modelsOf(c, "")}.Agent(t.Context(), tt.settings)
 		if err != nil {
@@ -243,6 +243,9 @@ upstreams:
 			text = strings.Replace(text, fmt.Sprint(time.Duration(agent.Forever)), "forever", 1)
 			if terms.Immediately != 0 {
 				text += " quota"
+			}
+			if terms.CompleteText {
+				text += " text"
 			}
 			all = append(all, text)
 		}

@@ -96,7 +96,7 @@ func proxyURL() codec[string] {
 }
 
 // completeDoc describes complete, of upstreams and of routes.
-const completeDoc = "What happens to a streamed answer that breaks off after its first content: with `lossless` it is asked for again while the client has been sent nothing that it keeps, and tool calls are sent when they are whole; with `text` a text is continued by another request besides, where the two join for certain; with `off` it ends with an error."
+const completeDoc = "What happens to a streamed answer that breaks off after its first content: with `lossless` it is asked for again while the client has been sent nothing that it keeps, and tool calls are sent when they are whole; with `text` a text is continued by another request besides, where the two join for certain; `prefill` is `text` for servers of one's own that go on with a turn of the model's, as vLLM (`continue_final_message`) and Ollama do if the template supports it; with `off` it ends with an error."
 
 // completeModes returns the names of the gateway's modes.
 func completeModes() (names []string) {
