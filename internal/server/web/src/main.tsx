@@ -74,7 +74,7 @@ function Offline() {
 // Warnings shows what needs the operator, such as a store that cannot be opened.
 function Warnings() {
   const all = warnings.keys.value
-  return all.length === 0 ? null : <ul class="warnings" role="alert">{all.map((text) => <li key={text}>{text}</li>)}</ul>
+  return all.length === 0 ? null : <div role="alert"><ul class="warnings">{all.map((text) => <li key={text}>{text}</li>)}</ul></div>
 }
 
 const typed = signal('')
