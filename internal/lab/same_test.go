@@ -97,7 +97,7 @@ func TestRun_MatchesProduction(t *testing.T) {
 				Upstream: config.Service{Takes: atOnce, Refuses: atOnce},
 				Outages: []config.Outage{
 					{Kind: config.Total, From: 40 * time.Minute, For: 90 * time.Minute, Status: 529},
-					{Kind: config.Total, From: 4 * time.Hour, For: 11 * time.Minute, Status: 503},
+					{Kind: config.Total, From: 4 * time.Hour, For: 11 * time.Minute, Status: 500}, // a fault of the host, in the words of both
 				},
 			}
 			simulated, err := lab.Follow(t.Context(), s, how)
