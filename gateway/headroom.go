@@ -15,9 +15,6 @@ const agentHeader = "X-Claude-Code-Agent-Id"
 
 // Responded notes the limits that a response states. It implements transport.Observer.
 func (s *sharedRequest) Responded(resp *http.Response) {
-	if s.room.Key.Upstream == "" {
-		s.room.Key = s.roomKey() // no limit holds it back here
-	}
 	for _, crossed := range s.headroom.Observe(&s.room, resp.StatusCode, resp.Header) {
 		s.leader.emit(Event{Crossed: &crossed})
 	}
@@ -28,7 +25,7 @@ func (s *sharedRequest) roomKey() ratelimit.Key {
 	return ratelimit.Key{Upstream: s.at.Name, Credential: s.leader.credentialFor(s.at.upstream), Model: s.at.model}
 }
 
-// enterQueue has the next try wait for room below the limits of the upstream. mu is held, or no other goroutine knows
+// enterQueue has the next tries wait for room below the limits of the upstream. mu is held, or no other goroutine knows
 // the request.
 func (s *sharedRequest) enterQueue() {
 	s.headroom.Close(&s.room)

@@ -93,8 +93,10 @@ func (s *sharedRequest) block(state string) {
 
 // unblocked notes that the breaker has let the try go, or has ended it.
 func (s *sharedRequest) unblocked() {
-	s.stopDrain()
-	s.stopDrain = nil
+	if s.stopDrain != nil {
+		s.stopDrain()
+		s.stopDrain = nil
+	}
 	s.setState(stateTrying)
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/ridethrough/ridethrough/internal/clock"
 )
 
-// Request is what a Call has to know of the request that it is for. It is asked only where limits are known.
+// Request is what a Call has to know of the request that it is for. Its methods but Bytes are called only where limits
+// are known. Bytes must not block.
 type Request interface {
 	// Flow is whose turn it is: the requests of one go first in first out, and of several flows one each in turn,
 	// such as of sessions and agents. An agent works by itself: others go first after a pause.
@@ -47,7 +48,7 @@ type Call struct {
 
 // Place is where a request waits.
 type Place struct {
-	Ahead int           // so many go before it
+	Ahead int           // so many go before it; 1000: or more
 	Limit Limit         // for which it waits, with what is left of it
 	In    time.Duration // until it goes, about
 }

@@ -130,17 +130,24 @@ func (q *queue) remove(c *Call, goes bool) {
 	}
 }
 
+// counted is how many calls are counted that go before another. Each of very many would have to count all others.
+const counted = 1000
+
 // ahead calls f with the calls that go before another, if each costs the same.
 func (q *queue) ahead(c *Call, f func(*Call)) {
-	position, behind := slices.Index(c.flow.calls, c), false
+	position, behind, left := slices.Index(c.flow.calls, c), false, counted
 	for other := range q.order() {
 		turns := position + 1
 		if behind || other == c.flow {
 			turns = position
 		}
 		behind = behind || other == c.flow
-		for _, before := range other.calls[:min(turns, len(other.calls))] {
+		turns = min(turns, len(other.calls), left)
+		for _, before := range other.calls[:turns] {
 			f(before)
+		}
+		if left -= turns; left == 0 {
+			return
 		}
 	}
 }

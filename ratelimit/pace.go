@@ -104,9 +104,10 @@ func (e *entry) letGo(t *Table, c *Call, now time.Time) {
 	c.waits, c.flies, c.sent, e.gone = false, true, now, now
 	c.flow.inFlight++
 	e.went.add(now)
-	if c.wake != nil {
-		c.wake <- struct{}{}
+	select {
+	case c.wake <- struct{}{}:
 		clock.Or(t.Clock).Woke(c.wake)
+	default: // it has not begun to sleep
 	}
 }
 

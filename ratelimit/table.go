@@ -78,15 +78,15 @@ type known struct {
 // Observe notes the limits that the answer to a call states, and returns which are nearly used up since. An answer
 // without any costs nothing but a look at the names of its headers.
 func (t *Table) Observe(c *Call, status int, h http.Header) (crossed []Crossing) {
+	if c.entry != nil && status < http.StatusBadRequest && t.isCalm(c, t.now()) {
+		return nil
+	}
 	found := find(h)
 	if found == 0 {
 		t.learn(c, status, h)
 		return nil
 	}
 	now := t.now()
-	if status < http.StatusBadRequest && t.isCalm(c, now) {
-		return nil
-	}
 	limits := read(make([]Limit, 0, maxLimits), h, found, now)
 	if len(limits) == 0 {
 		return nil
@@ -130,12 +130,9 @@ const calmTime = 50 * time.Millisecond
 
 // isCalm reports whether what the answer to a call states need not be read.
 func (t *Table) isCalm(c *Call, now time.Time) bool {
-	e := c.entry
-	if e == nil {
-		return false
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	e := c.entry
 	if now.Sub(e.read) >= calmTime {
 		return false
 	}
