@@ -46,19 +46,20 @@ func TestStay_OtherWaitsAreNotShortened(t *testing.T) {
 		name    string
 		policy  policy.Policy
 		replies string
-		tries   int // in half an hour
+		stay    time.Duration
+		tries   int // in two stays
 	}{
-		{"the provider asked for it: one each quarter of an hour", policy.Patient(), "429;retry-after=3000", 2},
-		{"a number of retries", limited, "529*9", 7},
-		{"no bound", policy.Patient(), "529*99", 9},
+		{"the provider asked for it", policy.Patient(), "429;retry-after=3000", 7 * time.Minute, 1}, // it is asked again after 15 minutes
+		{"a number of retries", limited, "529*9", 15 * time.Minute, 7},
+		{"no bound", policy.Patient(), "529*99", 15 * time.Minute, 9},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newHarness(t, tt.policy, simulator.Script{Replies: replies(t, tt.replies)})
-			w.leaveAfter(15*time.Minute, chat, gpt)
+			w.leaveAfter(tt.stay, chat, gpt)
 			time.Sleep(time.Second) // the gateway has noticed that
-			w.leaveAfter(15*time.Minute, chat, gpt)
+			w.leaveAfter(tt.stay, chat, gpt)
 			if n := len(w.provider.Requests()); n != tt.tries {
-				t.Errorf("%s: %d tries in two stays of 15 minutes, want %d", tt.name, n, tt.tries)
+				t.Errorf("%s: %d tries in two stays of %v, want %d", tt.name, n, tt.stay, tt.tries)
 			}
 		})
 	}
