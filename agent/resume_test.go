@@ -26,7 +26,7 @@ func TestAgent_CompletesText(t *testing.T) {
 		w := agent.Agent{Model: m, System: "be kind", CompleteText: true, MaxTokens: 900, Retry: patient()}
 		p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
 		if p.err != nil {
-			t.Fatal(p.err)
+			t.Fatalf("play: %v", p.err)
 		}
 		read, kept := "", turn.AssistantMessage{}
 		for _, e := range p.events {

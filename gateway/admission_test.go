@@ -20,7 +20,7 @@ func rates(t *testing.T, s string) []simulator.Rate {
 	t.Helper()
 	all, err := simulator.ParseRates(s)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("ParseRates(%s): %v", s, err)
 	}
 	return all
 }

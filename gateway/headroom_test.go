@@ -32,7 +32,7 @@ func TestUpstreams_ShowWhatIsLeftOfTheLimits(t *testing.T) {
 		},
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("New: %v", err)
 	}
 	ask := func(model string) {
 		req := httptest.NewRequest("POST", "/v1/chat/completions", strings.NewReader(`{"model":"`+model+`","messages":[{"role":"user","content":"Hi"}]}`))

@@ -86,7 +86,7 @@ func TestTransport_CompletesText(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						replies, err := simulator.Parse(end + between)
 						if err != nil {
-							t.Fatal(err)
+							t.Fatalf("Parse: %v", err)
 						}
 						p := simulator.New(simulator.Script{Replies: replies, Answer: sixty})
 						defer func() { _ = p.Close() }()
@@ -159,7 +159,7 @@ func TestTransport_CloseEndsTheWaitForTheRest(t *testing.T) {
 		tr := &transport.Transport{Base: p.Transport(), Retry: retry.Retrier{Policy: policy.Patient()}, CompleteText: true}
 		resp, err := (&http.Client{Transport: tr}).Post("http://api.test/v1/messages", "application/json", strings.NewReader(completingRequests["/v1/messages"]))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("POST: %v", err)
 		}
 		began := time.Now()
 		time.AfterFunc(10*time.Minute, func() { _ = resp.Body.Close() })

@@ -125,3 +125,26 @@ func squeeze(code string) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+func TestDecisions_AreNumberedOnceAndListed(t *testing.T) {
+	index, err := os.ReadFile("../../docs/adr/0001-record-decisions.md")
+	if err != nil {
+		t.Fatalf("the list of decisions: %v", err)
+	}
+	files, err := filepath.Glob("../../docs/adr/[0-9]*.md")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("decisions: %d files, %v, want them all", len(files), err)
+	}
+	taken := map[string]string{"0001": "0001-record-decisions.md"}
+	for _, f := range files {
+		name := filepath.Base(f)
+		number, _, _ := strings.Cut(name, "-")
+		if other := taken[number]; other != "" && other != name {
+			t.Errorf("%s and %s have one number", other, name)
+		}
+		taken[number] = name
+		if number != "0001" && !strings.Contains(string(index), "("+name+")") {
+			t.Errorf("%s is not in the list of docs/adr/0001-record-decisions.md", name)
+		}
+	}
+}

@@ -103,7 +103,7 @@ func TestFinder_AnchorIsLengthenedUntilItIsUnique(t *testing.T) {
 	said := "First, " + line + ".\nSecond, " + line
 	f, err := newFinder(said, false, false)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("a finder behind %q: %v", said, err)
 	}
 	if strings.Count(said, f.anchor) != 1 || !strings.HasSuffix(said, f.anchor) || !strings.Contains(f.anchor, "Second") {
 		t.Errorf("got the anchor %q, want the end of the text from %q on", f.anchor, "Second")
@@ -121,7 +121,7 @@ func TestFinder_WithholdsNoMoreThanItsBound(t *testing.T) {
 	}
 	f, err := newFinder(b.String(), false, false)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("a finder behind a long text: %v", err)
 	}
 	withheld := 0
 	for _, r := range b.String() {

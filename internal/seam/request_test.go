@@ -385,13 +385,13 @@ func TestAnswer_OtherFormsAreNotContinued(t *testing.T) {
 func TestAnswer_RequestAsksInTheUsersVoice(t *testing.T) {
 	body, err := continueBehind("openai-chat", stopped["openai-chat"], `{"messages":[{"role":"user","content":"Hi"}]}`, seam.Options{})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("the request to go on: %v", err)
 	}
 	var request struct {
 		Messages []struct{ Role, Content string }
 	}
 	if err := json.Unmarshal([]byte(body), &request); err != nil {
-		t.Fatal(err)
+		t.Fatalf("the request %s: %v", body, err)
 	}
 	turn := request.Messages[2]
 	if turn.Role != "user" || !strings.HasPrefix(turn.Content, "Your previous response was interrupted") || strings.ContainsAny(turn.Content, "[]") {

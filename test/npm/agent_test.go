@@ -86,7 +86,7 @@ func forAgents(t *testing.T, test func(*testing.T, agent)) {
 		t.Run(a.name, func(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(*agentsDir, "node_modules", a.program)); err != nil {
 				if os.Getenv(required) != "" && strings.HasPrefix(a.name, "codex") {
-					t.Fatal(err)
+					t.Fatalf("the agent %s: %v", a.name, err)
 				}
 				t.Skipf("the agent is not there, see the package's documentation: %v", err)
 			}

@@ -21,10 +21,10 @@ func TestRecipe_EachProgramGetsWhatItReads(t *testing.T) {
 	codexHome := func(auth string) map[string]string {
 		dir := filepath.Join(home, strconv.Itoa(len(auth)))
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
+			t.Fatalf("a home of Codex: %v", err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "auth.json"), []byte(auth), 0o600); err != nil {
-			t.Fatal(err)
+			t.Fatalf("a login of Codex: %v", err)
 		}
 		return map[string]string{"CODEX_HOME": dir}
 	}

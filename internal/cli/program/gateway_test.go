@@ -52,7 +52,7 @@ func serve(t *testing.T, dir string) string {
 	defer provider.Close()
 	conf := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(conf, []byte("upstreams: {anthropic: {url: '"+provider.URL+"', policy: {backoff: [1ms], retries: 1}}}\n"), 0o600); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write the configuration: %v", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	log, ended := &output{ready: make(chan struct{})}, make(chan int)

@@ -15,14 +15,14 @@ func TestProvider_StatesItsRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rates, err := simulator.ParseRates("requests:3, tokens:6k")
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("ParseRates: %v", err)
 		}
 		p := simulator.New(simulator.Script{Rates: rates})
 		defer p.Close()
 		ask := func(path, body string) string {
 			resp, err := p.Client().Post("http://provider.test"+path, "application/json", strings.NewReader(body))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("POST %s: %v", path, err)
 			}
 			resp.Body.Close()
 			left := func(name string) string {
