@@ -1,9 +1,15 @@
 package config
 
+import "slices"
+
 // file is the codec of the configuration file.
 func file(start func(*reader, *node) Config) codec[Config] {
-	return object(
-		schema{expected: "the fields of a configuration"}, start,
+	return object(schema{expected: "the fields of a configuration"}, start, slices.Concat(serving(), asking(), keeping())...)
+}
+
+// serving are the fields about who may reach the gateway.
+func serving() []field[Config] {
+	return []field[Config]{
 		newField("listen", address(), func(c *Config) *string { return &c.Listen }, fieldDoc{
 			"The address to listen on. Port 0 picks a free port. An address that other machines can reach requires a token.", DefaultListen, "",
 		}),
@@ -22,6 +28,12 @@ func file(start func(*reader, *node) Config) codec[Config] {
 		newField("origins", seq("a list of origins", origin()), func(c *Config) *[]string { return &c.Origins }, fieldDoc{
 			"The origins of web pages that may use the gateway and its API below /-/ from a browser, such as an app on another port.", "", "no pages but the gateway's own, and those of installed apps with a scheme of their own",
 		}),
+	}
+}
+
+// asking are the fields about what is asked of providers, and how.
+func asking() []field[Config] {
+	return []field[Config]{
 		newField("policy", choices(), func(c *Config) *choice { return &c.policy }, fieldDoc{
 			"The retry policy of upstreams without a policy of their own. run and chat are interactive without it.", "patient", "",
 		}),
@@ -43,6 +55,12 @@ func file(start func(*reader, *node) Config) codec[Config] {
 		newField("agents", byName("agents by name", shortName(), agents()), func(c *Config) *[]named[agentFields] { return &c.agents }, fieldDoc{
 			"The agents by name. A conversation that chooses one, and `run` and `chat` with `--agent`, have its tools. A name begins with a letter.", "", "none, and conversations have no tools",
 		}),
+	}
+}
+
+// keeping are the fields about what the gateway reads, keeps and tells.
+func keeping() []field[Config] {
+	return []field[Config]{
 		newField("faults", anyName("a path"), func(c *Config) *string { return &c.faults }, fieldDoc{
 			"A file with your own readings of faults, relative to the configuration file. `ridethrough explain --wrong` adds to it. It is read again when it changes.", "", "faults.yaml beside the configuration, if it exists",
 		}),
@@ -64,5 +82,5 @@ func file(start func(*reader, *node) Config) codec[Config] {
 		newField("log", oneOf("a level", "debug", "info", "warn", "error"), func(c *Config) *string { return &c.Log }, fieldDoc{
 			"The lowest level that is logged.", "info", "",
 		}),
-	)
+	}
 }
