@@ -189,6 +189,7 @@ func TestComplete_Text(t *testing.T) {
 					case way == "paraphrase" && (!got.failed || text == "" || !strings.HasPrefix(whole, text) || len(g.completed) != 1 || !g.completed[0].Unjoined):
 						t.Errorf("%s, %s: decoded %q, failed %v, completed %+v, want its beginning and an error\n%s", api.path, cut, text, got.failed, g.completed, w)
 					}
+					synctest.Wait() // the connections to the provider let the body go
 					if shared, waits, memory, _ := g.Left(); shared != 0 || waits != 0 || memory != 0 {
 						t.Errorf("%s: %d shared requests, %d waits and %d bytes are left", api.path, shared, waits, memory)
 					}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,9 +26,9 @@ func TestServe_NoticesFollowTheIncidentsOfWhatIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)
 		served := server.Config{Log: log, History: history.Open("", log), Warnings: func() []string { return []string{"another"} }}
-		sent := 0
+		var sent atomic.Int64
 		target := notify.Target{Name: "team", Kind: notify.Webhook, URL: func() (string, error) {
-			sent++
+			sent.Add(1)
 			return "", errors.New("the file is gone")
 		}}
 		var c serveCmd
@@ -40,8 +41,8 @@ func TestServe_NoticesFollowTheIncidentsOfWhatIsServed(t *testing.T) {
 		}
 		told.use(notify.Settings{After: time.Minute, Targets: []notify.Target{target}}) // a configuration that has changed
 		fail()
-		if sent != 1 {
-			t.Errorf("notices of an incident: got %d, want 1", sent)
+		if n := sent.Load(); n != 1 {
+			t.Errorf("notices of an incident: got %d, want 1", n)
 		}
 		if got := strings.Join(served.Warnings(), "; "); got != "another; Notices do not reach team (webhook): the file is gone" {
 			t.Errorf("warnings: got %q, want the others and the target's", got)
