@@ -68,13 +68,13 @@ func (c *execCmd) run(ctx context.Context, args []string) error {
 	defer func() { signal.Stop(signals); close(signals) }()
 	ctx = context.WithoutCancel(ctx)
 
-	need := recipeOf(args[0], c.Streams.Env)
-	g, err := c.gateway(ctx, need.need)
+	r := recipeOf(args[0], c.Streams.Env)
+	g, err := c.gateway(ctx, r.need)
 	if err != nil {
 		return err
 	}
 	defer g.stop()
-	r := need.at(g.url)
+	r = r.at(g.url)
 	watched := watch(ctx, g, c.screen(args[0]))
 	child := exec.CommandContext(ctx, program, slices.Concat(r.args, args[1:])...)
 	child.Stdin, child.Stdout, child.Stderr = c.Streams.In, c.Streams.Out, c.Streams.Err

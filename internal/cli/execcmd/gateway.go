@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -39,20 +38,11 @@ func (c *execCmd) gateway(ctx context.Context, need string) (gateway, error) {
 		return gateway{}, command.WithCode(fmt.Errorf("the login of a ChatGPT account needs an upstream in the configuration: "+
 			"upstreams: {%s: {api: openai, url: https://chatgpt.com/backend-api/codex}}; see docs/gateway.md", need), command.ExitConfig)
 	}
-	running := gateway{url: "http://" + reachable(t.Config.Listen), token: c.Streams.Env("RIDETHROUGH_TOKEN"), stop: func() {}}
+	running := gateway{url: t.Config.URL(), token: c.Streams.Env("RIDETHROUGH_TOKEN"), stop: func() {}}
 	if !c.own && running.answers(ctx) {
 		return running, nil
 	}
 	return c.start(ctx)
-}
-
-// reachable returns an address to connect to for one to listen on.
-func reachable(listen string) string {
-	host, port, err := net.SplitHostPort(listen)
-	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
-		return net.JoinHostPort("127.0.0.1", port)
-	}
-	return listen
 }
 
 // askTime is how long a gateway on this machine may take to say that it is there.

@@ -77,13 +77,3 @@ func TestRecipe_AddsToOpencodesOwnConfiguration(t *testing.T) {
 		}
 	}
 }
-
-func TestReachable_IsOnThisMachine(t *testing.T) {
-	for listen, want := range map[string]string{
-		"127.0.0.1:8484": "127.0.0.1:8484", ":8484": "127.0.0.1:8484", "0.0.0.0:1": "127.0.0.1:1", "[::]:2": "127.0.0.1:2", "gate:3": "gate:3",
-	} {
-		if got := reachable(listen); got != want {
-			t.Errorf("reachable(%s): got %s, want %s", listen, got, want)
-		}
-	}
-}

@@ -92,11 +92,10 @@ func title(w wait, calls int, now time.Time) string {
 	} else {
 		text += w.Cause
 	}
-	switch {
-	case !w.OpensAt.IsZero():
-		text += " — opens again at " + display.Clock(w.OpensAt, now)
-	default:
+	if w.OpensAt.IsZero() {
 		text += " — " + display.Countdown(w.due().Sub(now), now)
+	} else {
+		text += " — opens again at " + display.Clock(w.OpensAt, now)
 	}
 	if calls > 1 {
 		text += fmt.Sprintf(" (%d calls)", calls)

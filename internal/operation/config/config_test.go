@@ -279,3 +279,15 @@ func TestParse_EarlierKeysAreOneSentence(t *testing.T) {
 		}
 	}
 }
+
+func TestConfig_URLIsOnThisMachine(t *testing.T) {
+	for listen, want := range map[string]string{
+		"127.0.0.1:8484": "http://127.0.0.1:8484", ":8484": "http://127.0.0.1:8484", "0.0.0.0:1": "http://127.0.0.1:1",
+		"[::]:2": "http://127.0.0.1:2", "gate:3": "http://gate:3",
+	} {
+		c := config.Config{Listen: listen}
+		if got := c.URL(); got != want {
+			t.Errorf("URL with listen %s: got %s, want %s", listen, got, want)
+		}
+	}
+}
