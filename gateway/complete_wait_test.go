@@ -198,3 +198,16 @@ func TestComplete_Text(t *testing.T) {
 		}
 	}
 }
+
+// Claude Code's requests end with a message of the system behind the user's.
+func TestComplete_TextBehindAMessageOfTheSystem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		words := "say:" + story + "+cut:14, say:" + story
+		g := newCompleting(t, gateway.CompleteText, policy.Patient(), simulator.Script{Replies: replies(t, words)})
+		body := strings.Replace(claude, `}]`, `},{"role":"system","content":"Today is Sunday."}]`, 1)
+		got, err := decode("/v1/messages", serve(g.Gateway, "/v1/messages", body, "").String())
+		if want := "text " + strings.Trim(story, `"`); err != nil || got.failed || strings.Join(got.kept, "") != want {
+			t.Errorf("decoded %q, failed %v, error %v, want %q", got.kept, got.failed, err, want)
+		}
+	})
+}

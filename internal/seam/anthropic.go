@@ -10,8 +10,9 @@ type anthropic struct {
 
 func (m *anthropic) check(request object, shown string) Refusal {
 	choice := text(at(request.get("tool_choice"), "type"))
+	last := text(at(lastOf(request.get("messages")), "role"))
 	switch {
-	case text(at(lastOf(request.get("messages")), "role")) != "user":
+	case last != "user" && last != "system": // Claude Code's requests end with a message of the system
 		return endsInAnswer
 	case choice == "any" || choice == "tool":
 		return wantsTool

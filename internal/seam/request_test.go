@@ -268,6 +268,15 @@ func TestLiteLLM_SystemPromptIsOverridden(t *testing.T) {
 	}
 }
 
+// TestAnswer_RequestMayEndWithTheSystem has a request as Claude Code sends it.
+func TestAnswer_RequestMayEndWithTheSystem(t *testing.T) {
+	const turns = `{"messages":[{"role":"user","content":"Hi"},{"role":"system","content":"Today is Sunday."}`
+	body, err := continueBehind("anthropic", stopped["anthropic"], turns+`]}`, seam.Options{})
+	if want := turns + `,{"role":"assistant","content":`; err != nil || !strings.HasPrefix(body, want) {
+		t.Errorf("got %s and %v, want it to begin with %s", body, err, want)
+	}
+}
+
 // TestLiteLLM_ToolCallsAreCorrupted is its #31067: an answer that would have called a tool became prose, with
 // a clean end. A call behind the text must come through, and one that was shown is not repeated.
 func TestLiteLLM_ToolCallsAreCorrupted(t *testing.T) {
