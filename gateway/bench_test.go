@@ -28,12 +28,14 @@ func BenchmarkGateway(b *testing.B) {
 		name, kind, answer string
 		size               int
 		header             http.Header
+		session            string
 	}{
-		{"JSON 1 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 1 << 10, nil},
-		{"JSON 64 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 64 << 10, nil},
-		{"JSON 512 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 512 << 10, nil},
-		{"stream of 50", "text/event-stream", stream, 1 << 10, nil},
-		{"stream of 50 with limits", "text/event-stream", stream, 1 << 10, limits},
+		{"JSON 1 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 1 << 10, nil, ""},
+		{"JSON 64 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 64 << 10, nil, ""},
+		{"JSON 512 KB", "application/json", `{"id":"1","choices":[{"message":{"content":"Hello"}}]}`, 512 << 10, nil, ""},
+		{"stream of 50", "text/event-stream", stream, 1 << 10, nil, ""},
+		{"stream of 50 with limits", "text/event-stream", stream, 1 << 10, limits, ""},
+		{"stream of 50 in a session", "text/event-stream", stream, 1 << 10, nil, "s1"},
 	} {
 		base := roundTrip(func(req *http.Request) (*http.Response, error) {
 			_, _ = io.Copy(io.Discard, req.Body)
@@ -61,6 +63,9 @@ func BenchmarkGateway(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					req := httptest.NewRequest("POST", "/v1/chat/completions", bytes.NewReader(body))
+					if bench.session != "" {
+						req.Header.Set(sessionID, bench.session)
+					}
 					handler.ServeHTTP(&recorder{header: http.Header{}}, req)
 				}
 			})

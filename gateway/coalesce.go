@@ -189,6 +189,7 @@ func (s *sharedRequest) release(c *call) {
 	}
 	if s.winner == c {
 		s.headroom.Used(&s.room, s.used)
+		s.noteCache()
 		s.headroom.Close(&s.room)
 	}
 	if s.winner == c && s.resp != nil {

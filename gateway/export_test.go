@@ -3,6 +3,13 @@ package gateway
 // LoseSpool loses what is on disk.
 func (g *Gateway) LoseSpool() error { return g.spool.File().Truncate(0) }
 
+// Caches returns how many prompt caches are known.
+func (g *Gateway) Caches() int {
+	g.caches.mu.Lock()
+	defer g.caches.mu.Unlock()
+	return len(g.caches.all)
+}
+
 // Left returns what requests leave behind in a gateway: shared requests, requests
 // that wait, and bytes of their bodies in memory and on disk.
 func (g *Gateway) Left() (shared, waits int, memory, disk int64) {

@@ -27,7 +27,8 @@ func (d destination) label(asked string) string {
 }
 
 // failover is the route of a shared request: the upstream that it is for, then
-// the fallbacks that answer its dialect, in their order.
+// the fallbacks that answer its dialect, in their order. One that has the prompt
+// in its cache may come first.
 type failover struct {
 	route.Route
 	origin   destination
@@ -54,6 +55,7 @@ func newFailover(c *call) failover {
 			f.others, f.Hops = append(f.others, d), append(f.Hops, to.hop())
 		}
 	}
+	f.visit(c)
 	return f
 }
 

@@ -22,6 +22,7 @@ import (
 type pair struct {
 	*harness
 	first, second *simulator.Provider
+	answered      int // requests that the second had got
 }
 
 // newPair starts both inside the test's bubble.

@@ -41,6 +41,7 @@ type Gateway struct {
 	requests  atomic.Int64
 	waits     waitList        // the requests that wait, for Waits and Act
 	headroom  ratelimit.Table // the limits that the upstreams state, by their names
+	caches    promptCaches    // that the sessions have at the upstreams
 	coalescer coalescer       // the requests in progress and those that have just failed, for their re-sends
 	spool     spool.Spool     // the bodies of requests
 	sockets   sync.WaitGroup

@@ -53,10 +53,10 @@ func (k *keepalive) tell(e turn.Event) {
 // ongoing returns the event of the wait that the request is in, for a call that joins it; false: it is in none.
 func (s *sharedRequest) ongoing() (turn.Retry, bool) {
 	s.mu.Lock()
-	w, at := s.overall(), s.at
+	w, at, cache := s.overall(), s.at, s.cached()
 	s.mu.Unlock()
 	w.Verdict.Wait = max(0, time.Until(w.Due))
-	return turn.Retry{Name: llm.Name{Provider: s.leader.info.API, Model: at.model}, Upstream: at.Name, Wait: w}, w.Fault != nil
+	return turn.Retry{Name: llm.Name{Provider: s.leader.info.API, Model: at.model}, Upstream: at.Name, Wait: w, Cache: cache}, w.Fault != nil
 }
 
 // nextLines returns what is written to the preamble next. mu is held.
@@ -91,7 +91,7 @@ func (s *sharedRequest) onHold(e turn.Event, h *preamble.Hold) {
 		for _, c := range s.callsWaiting() {
 			c.keepalive.failed(e.Wait)
 		}
-		s.announce(turn.Retry{Name: s.name(), Upstream: s.upstreamName(), Wait: e.Wait})
+		s.announce(turn.Retry{Name: s.name(), Upstream: s.upstreamName(), Wait: e.Wait, Cache: e.Cache})
 	case turn.Recovered:
 		s.announce(turn.Recovered{Name: s.name(), Upstream: s.upstreamName(), Retries: e.Retries, Waited: e.Waited})
 	}

@@ -50,6 +50,7 @@ type sharedRequest struct {
 	room      ratelimit.Call    // its place at the limits of the upstream
 	used      ratelimit.Charged // what its answer has cost
 	queuedAt  time.Time         // when it began to wait for room; zero: it does not
+	sent      time.Time         // when the try began that was answered; zero: none was
 
 	mu          sync.Mutex
 	calls       []*call                 // whose clients are connected; the leader first, if it is
@@ -197,6 +198,7 @@ func (s *sharedRequest) send() (*http.Response, error) {
 		Retry: retry.Retrier{
 			Policy: s.patience(), Start: s.failover.Run, Resume: s.resumed(), Breaker: (*requestBreaker)(s),
 			OnTry: s.onTry, OnWait: s.onWait, Sleep: s.sleep, Held: caller.TakeWaited,
+			Sooner: s.sooner(),
 		},
 		Faults: s.setup.faultsOf(s.at.upstream),
 		Limits: s.limits(),
@@ -238,6 +240,9 @@ func (s *sharedRequest) onTry(t retry.Try) {
 	s.mu.Lock()
 	silent := t.Fault != nil && t.Fault.Kind == fault.Canceled && !s.open
 	s.open = false
+	if t.Fault == nil {
+		s.sent = t.Start
+	}
 	s.mu.Unlock()
 	if silent {
 		s.silence += t.Took

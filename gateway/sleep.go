@@ -26,7 +26,7 @@ func (s *sharedRequest) onWait(w policy.Wait) {
 	for _, c := range s.callsWaiting() {
 		c.keepalive.failed(w)
 	}
-	e := turn.Retry{Name: s.name(), Upstream: s.upstreamName(), Wait: s.overall()}
+	e := turn.Retry{Name: s.name(), Upstream: s.upstreamName(), Wait: s.overall(), Cache: s.cached()}
 	e.Fault = s.permit.verbatim(e.Fault)
 	s.announce(e)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/transport"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // Command is an action on a request that waits, or on an upstream.
@@ -41,6 +42,7 @@ type Wait struct {
 	State       string           // "waiting", "trying", "queued" or "paused"
 	Next        string           // the fallback where Skip sends it: an upstream, with the model if that is another; "": none
 	Held        bool             // the headers are out, and a keepalive is sent
+	Cache       turn.PromptCache // that its session has at the upstream; zero: none is known
 	Place       *ratelimit.Place // where it waits for room below a limit that the upstream states; nil: it does not
 }
 
@@ -110,7 +112,7 @@ func (w waitingCall) view() Wait {
 	s := w.shared
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := Wait{Call: w.info, Wait: s.soFar(), State: s.state, Next: s.skipsTo, Held: held, Place: s.place()}
+	out := Wait{Call: w.info, Wait: s.soFar(), State: s.state, Next: s.skipsTo, Held: held, Cache: s.cached(), Place: s.place()}
 	out.Upstream, out.Model = s.at.Name, s.at.model
 	if out.State != stateWaiting {
 		out.Due = time.Time{}

@@ -412,6 +412,10 @@ func TestCharged_ScanReadsTheAPIs(t *testing.T) {
 			`{"usage":{"input_tokens":25,"cache_creation_input_tokens":100,"cache_read_input_tokens":9000,"output_tokens":1}}`,
 			`{"usage":{"input_tokens":25,"cache_creation_input_tokens":100,"cache_read_input_tokens":9000,"output_tokens":150}}`,
 		}, ratelimit.Charged{Input: 125, Written: 100, Cached: 9000, Output: 150}},
+		"Anthropic, kept for an hour": {[]string{
+			`{"usage":{"input_tokens":25,"cache_creation_input_tokens":100,"cache_read_input_tokens":9000,"cache_creation":{"ephemeral_5m_input_tokens":40,"ephemeral_1h_input_tokens":60},"output_tokens":1}}`,
+			`{"usage":{"cache_creation_input_tokens":100,"output_tokens":150}}`,
+		}, ratelimit.Charged{Input: 125, Written: 100, Hour: 60, Cached: 9000, Output: 150}},
 		"OpenAI": {[]string{
 			`data: {"choices":[],"usage":null}`,
 			`data: {"choices":[],"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29,"prompt_tokens_details":{"cached_tokens":7}}}`,
@@ -431,5 +435,13 @@ func TestCharged_ScanReadsTheAPIs(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, tt.want)
 		}
+	}
+}
+
+func TestCharged_ScanAllocatesNothing(t *testing.T) {
+	part := []byte(`data: {"type":"message_start","message":{"usage":{"input_tokens":25,"cache_creation_input_tokens":100,"cache_creation":{"ephemeral_5m_input_tokens":100},"cache_read_input_tokens":9000,"output_tokens":1}}}`)
+	var u ratelimit.Charged
+	if n := testing.AllocsPerRun(100, func() { u.Scan(part) }); n != 0 || u.Cached != 9000 {
+		t.Errorf("%v allocations for %+v, want none", n, u)
 	}
 }

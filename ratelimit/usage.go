@@ -9,6 +9,7 @@ import (
 type Charged struct {
 	Input   float64 // without what was read from a prompt cache where the provider counts that apart
 	Written float64 // of Input, written to a prompt cache
+	Hour    float64 // of Written, kept for an hour
 	Cached  float64 // read from a prompt cache, and not in Input
 	Output  float64
 }
@@ -16,19 +17,22 @@ type Charged struct {
 // usageFields are the members of the APIs' usages.
 var usageFields = [...]struct {
 	name string
-	add  func(*Charged, float64)
+	with func(Charged, float64) Charged
 }{
-	{`"input_tokens":`, func(u *Charged, n float64) { u.Input = n }},
-	{`"prompt_tokens":`, func(u *Charged, n float64) { u.Input = n }},
-	{`"promptTokenCount":`, func(u *Charged, n float64) { u.Input = n }},
-	{`"inputTokens":`, func(u *Charged, n float64) { u.Input = n }},
-	{`"cache_creation_input_tokens":`, func(u *Charged, n float64) { u.Written = n }},
-	{`"cache_read_input_tokens":`, func(u *Charged, n float64) { u.Cached = n }},
-	{`"output_tokens":`, func(u *Charged, n float64) { u.Output = n }},
-	{`"completion_tokens":`, func(u *Charged, n float64) { u.Output = n }},
-	{`"candidatesTokenCount":`, func(u *Charged, n float64) { u.Output = n }},
-	{`"outputTokens":`, func(u *Charged, n float64) { u.Output = n }},
+	{`"input_tokens":`, func(u Charged, n float64) Charged { u.Input = n; return u }},
+	{`"prompt_tokens":`, func(u Charged, n float64) Charged { u.Input = n; return u }},
+	{`"promptTokenCount":`, func(u Charged, n float64) Charged { u.Input = n; return u }},
+	{`"inputTokens":`, func(u Charged, n float64) Charged { u.Input = n; return u }},
+	{`"cache_creation_input_tokens":`, func(u Charged, n float64) Charged { u.Written = n; return u }},
+	{`"cache_read_input_tokens":`, func(u Charged, n float64) Charged { u.Cached = n; return u }},
+	{`"output_tokens":`, func(u Charged, n float64) Charged { u.Output = n; return u }},
+	{`"completion_tokens":`, func(u Charged, n float64) Charged { u.Output = n; return u }},
+	{`"candidatesTokenCount":`, func(u Charged, n float64) Charged { u.Output = n; return u }},
+	{`"outputTokens":`, func(u Charged, n float64) Charged { u.Output = n; return u }},
 }
+
+// hourField is in an object of its own in the usage, beside the same of five minutes.
+var hourField = []byte(`"ephemeral_1h_input_tokens":`)
 
 // usageMark begins a usage in all of the APIs, and usageSize is where it ends at the latest.
 var usageMark = []byte(`"usage`)
@@ -57,13 +61,19 @@ func (u *Charged) Scan(part []byte) {
 
 // read reads one usage. What it does not state stays as it is.
 func (u *Charged) read(object []byte) {
-	object = withoutInner(object)
 	found := *u
+	if at := bytes.Index(object, hourField); at >= 0 {
+		if n, ok := leadingNumber(object[at+len(hourField):]); ok {
+			found.Hour = n
+		}
+	}
+	var room [usageSize]byte
+	object = withoutInner(room[:0], object)
 	found.Input -= found.Written
 	for _, f := range usageFields {
 		if at := bytes.Index(object, []byte(f.name)); at >= 0 {
 			if n, ok := leadingNumber(object[at+len(f.name):]); ok {
-				f.add(&found, n)
+				found = f.with(found, n)
 			}
 		}
 	}
@@ -71,9 +81,8 @@ func (u *Charged) read(object []byte) {
 	*u = found
 }
 
-// withoutInner returns an object up to its end, without the objects in it.
-func withoutInner(object []byte) []byte {
-	flat := make([]byte, 0, len(object))
+// withoutInner appends an object up to its end, without the objects in it.
+func withoutInner(flat, object []byte) []byte {
 	depth := 0
 	for _, c := range object {
 		if c == '{' {

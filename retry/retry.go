@@ -44,6 +44,7 @@ type Retrier struct {
 	OnTry   func(Try)                                // called after each try; nil: none
 	OnWait  func(policy.Wait)                        // called before each wait; nil: none
 	Sleep   func(context.Context, policy.Wait) error // nil: the Breaker's Wait or a timer; its error ends it
+	Sooner  func(policy.Wait) time.Time              // a moment before which the next try had better come, as far as policy.Policy.Sooner allows; zero, or nil: none
 	Held    func() time.Duration                     // how long a gateway on the way has waited in the try that failed, which counts as waiting; nil: none
 	Rand    func() float64                           // a number in [0, 1) for the jitter; nil: math/rand/v2
 	Clock   clock.Clock                              // for this project's simulations; nil: the machine's

@@ -203,6 +203,9 @@ func (r *run) next(f *fault.Error, committed bool) policy.Wait {
 		Deadline: r.latestWait(next, f, v, now), Waited: r.waited,
 	}
 	r.Run, r.last = next, f
+	if r.Sooner != nil && v.Stop == "" {
+		w = r.Policy.Sooner(w, r.Sooner(w))
+	}
 	return w
 }
 

@@ -173,6 +173,13 @@ type Retry struct {
 	llm.Name           // the model
 	Upstream    string // the configured name of the upstream; "": none is configured
 	policy.Wait        // read from JSON: without Due and Waited, and of Run only Tries
+	Cache       PromptCache
+}
+
+// PromptCache is what a provider keeps of a session's prompt. A try after its end costs several times as much input.
+type PromptCache struct {
+	Until  time.Time // its end, unless it is used before; zero: no cache is known
+	Tokens int64     // that it holds
 }
 
 // Waiting is sent every 30 seconds of a wait.

@@ -161,6 +161,9 @@ type retryForm struct {
 	Deadline   time.Time `json:"deadline,omitzero"`
 	OpensAt    time.Time `json:"opensAt,omitzero"`
 	Reason     string    `json:"reason"`
+
+	CachedUntil time.Time `json:"cachedUntil,omitzero"`
+	CacheTokens int64     `json:"cacheTokens,omitzero"`
 }
 
 // The reasons of a wait.
@@ -175,6 +178,10 @@ func (e Retry) form() any {
 		Name: e.Name, Upstream: e.Upstream, Attempt: max(0, e.Run.Tries-1), Delay: toMillis(e.Verdict.Wait),
 		Message: e.Fault.Verbatim(), Code: e.Fault.ShortCode(), Kind: e.Fault.Kind.String(), RequestID: e.Fault.RequestID,
 		MaxRetries: e.Limit, Reason: bySchedule, OpensAt: opensAt(e.Fault),
+		CacheTokens: e.Cache.Tokens,
+	}
+	if !e.Cache.Until.IsZero() {
+		f.CachedUntil = e.Cache.Until.UTC().Truncate(time.Millisecond)
 	}
 	if summary := e.Fault.Redacted(); summary != f.Message {
 		f.Summary = summary
@@ -214,7 +221,7 @@ func (f retryForm) event() Event {
 	return Retry{f.Name, f.Upstream, policy.Wait{
 		Run: policy.Run{Tries: f.Attempt + 1}, Fault: f.fault(), Limit: limit, Deadline: f.Deadline,
 		Verdict: policy.Verdict{Wait: f.Delay.duration(), Hinted: window || f.Reason == byHint, Window: window},
-	}}
+	}, PromptCache{f.CachedUntil, f.CacheTokens}}
 }
 
 // fault returns as much of the fault as JSON has of it.

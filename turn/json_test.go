@@ -60,6 +60,13 @@ func examples() map[string]turn.Event {
 			Name: who, Upstream: "work",
 			Wait: policy.Wait{Run: policy.Run{Tries: 3}, Fault: busy, Verdict: policy.Verdict{Wait: 5 * time.Second, Hinted: true}, Limit: 10, Deadline: noon},
 		},
+		`{"provider":"anthropic","model":"claude","attempt":0,"delayMs":5000,"message":"HTTP 529: busy","code":"529","kind":"overloaded","reason":"schedule","cachedUntil":"2026-11-02T12:00:00Z","cacheTokens":48000}`: turn.Retry{
+			Name: who, Wait: policy.Wait{
+				Run: policy.Run{Tries: 1}, Fault: &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy"},
+				Verdict: policy.Verdict{Wait: 5 * time.Second}, Limit: policy.Unlimited,
+			},
+			Cache: turn.PromptCache{Until: noon, Tokens: 48000},
+		},
 		`{"provider":"anthropic","model":"claude","attempt":0,"delayMs":5000,"message":"HTTP 429: {\"message\":\"Slow down\"}","summary":"HTTP 429: Slow down","code":"429","kind":"rate-limited","reason":"schedule"}`: turn.Retry{
 			Name: who,
 			Wait: policy.Wait{Run: policy.Run{Tries: 1}, Limit: policy.Unlimited, Verdict: policy.Verdict{Wait: 5 * time.Second}, Fault: &fault.Error{

@@ -76,7 +76,7 @@ func bodies() []wire.Body {
 		turn.MCPRecovered{Server: "github", Call: "1", Retries: 3, Waited: time.Second},
 		turn.TextDelta{Text: "h"},
 		turn.ReasoningDelta{Text: "m"},
-		turn.Retry{Name: who, Upstream: "work", Wait: policy.Wait{
+		turn.Retry{Name: who, Upstream: "work", Cache: turn.PromptCache{Until: noon, Tokens: 48000}, Wait: policy.Wait{
 			Run: policy.Run{Tries: 3}, Fault: busy, Verdict: policy.Verdict{Wait: 5 * time.Second, Hinted: true}, Limit: 10, Deadline: noon,
 		}},
 		turn.Waiting{Name: who, Upstream: "work", Retry: 3, Remaining: 1500 * time.Millisecond},

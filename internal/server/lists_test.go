@@ -16,6 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // waiting is a request that waits for so long from now.
@@ -51,6 +52,18 @@ func TestWaits_ListRemainingTimes(t *testing.T) {
 	if w := ask(server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{}}), request("GET", "/-/waits", "")); w.Body.String() != "{\"waits\":[]}\n" {
 		t.Errorf("none: %s", w.Body)
 	}
+}
+
+func TestWaits_ListPromptCache(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := waiting(17, 30*time.Second)
+		w.Cache = turn.PromptCache{Until: time.Now().Add(3 * time.Minute), Tokens: 48000}
+		s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{waits: []gateway.Wait{w}}})
+		const want = `"cachedUntil":"2000-01-01T00:03:00Z","cacheTokens":48000,`
+		if got := ask(s, request("GET", "/-/waits/17", "")).Body.String(); !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
 }
 
 func TestUpstreams_ListStates(t *testing.T) {

@@ -62,6 +62,9 @@ type callWait struct {
 	Held     bool   `json:"held"`           // keepalives go to the client
 	Next     string `json:"next,omitzero"`  // the fallback where skip sends it; left out: none
 	Limit    string `json:"limit,omitzero"` // for which it waits, in words; left out: it waits for no limit
+
+	CachedUntil time.Time `json:"cachedUntil,omitzero"` // the end of the session's prompt cache at the upstream; left out: none is known
+	CacheTokens int64     `json:"cacheTokens,omitzero"` // that it holds
 	waitView
 }
 
@@ -83,7 +86,7 @@ func (l *Live) loadCalls() []callWait {
 		w := &from[i]
 		all[i] = callWait{
 			ID: w.ID, State: w.State, Session: w.Session, Client: w.Client, API: w.API, Upstream: w.Upstream,
-			Model: w.Model, Stream: w.Stream, Held: w.Held, Next: w.Next, waitView: viewWait(&w.Wait, w.Retries(), w.Began, now),
+			Model: w.Model, Stream: w.Stream, Held: w.Held, Next: w.Next, CachedUntil: api.Time(w.Cache.Until), CacheTokens: w.Cache.Tokens, waitView: viewWait(&w.Wait, w.Retries(), w.Began, now),
 		}
 		if p := w.Place; p != nil {
 			all[i].Limit = p.String()

@@ -24,6 +24,8 @@ interface ListedWait extends Wait {
 
 export interface CallWait extends ListedWait {
   id: number
+  cachedUntil?: string // the end of the session's prompt cache; left out: none is known
+  cacheTokens?: number // that it holds
   next?: string // the fallback where skip sends it; left out: none
   session?: string
   client?: string

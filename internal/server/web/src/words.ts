@@ -65,6 +65,9 @@ export const verb = (w: Fault): string => (w.opensAt ? 'opens again' : 'retrying
 export const sentence = (w: Fault & Attempts, left: number, due: string): string =>
   `${capital(causeOf(w))} — ${verb(w)} ${until(left, due)}` + (w.opensAt ? '' : `… (${attempt(w, Date.parse(due) - left)})`)
 
+// cached says what a retry costs before and after the end of the prompt cache. now is only asked for its day.
+export const cached = (until: string, now = Date.now()): string => `retry until ${clock(until, now)}: cached; later about 4 × the input`
+
 // recovered describes a wait that ended well.
 export const recovered = (retries: number, waitedMs: number): string =>
   `Recovered after ${plural(retries, 'retry', 'retries')} (waited ${whole(waitedMs)})`

@@ -40,3 +40,9 @@ test('fixed lines: the same as in the terminal', () => {
   const { brokeOff, restarted, compacted, switched } = words
   assert.deepEqual({ brokeOff, restarted, compacted, switched: switched('a/b', 'HTTP 529', 'c/d'), nameless: switched('', 'HTTP 529', 'c/d') }, want.lines)
 })
+
+test('cached: what a retry costs before and after the end of the cache', () => {
+  const now = Date.parse('2026-11-22T14:00:00')
+  assert.equal(words.cached(new Date(now + 3 * 60_000).toISOString(), now), 'retry until 14:03: cached; later about 4 × the input')
+  assert.equal(words.cached(new Date(now + 24 * 3600_000).toISOString(), now), 'retry until 14:00 on Nov 23: cached; later about 4 × the input')
+})
