@@ -30,6 +30,9 @@ type agent struct {
 	before   string   // the arguments of a first run that stores settings; "": none
 	args     string   // before the question
 	beside   int      // requests that it sends beside the question's: a title, a warm-up
+	call     string   // of a tool that it runs without being asked, in the simulator's words
+	inside   string   // the simulator's word for a cut in the arguments of that call
+	sealed   bool     // it does not ask for the text of reasoning, so that nothing is shown before the answer's
 }
 
 // commonEnv keeps agents from the network, and has the keys that they ask for.
@@ -49,34 +52,50 @@ var agents = []agent{
 		"wire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\nsupports_websockets = false\n", 0),
 	{
 		name: "gemini", program: ".bin/gemini", env: []string{"GOOGLE_GEMINI_BASE_URL={url}"}, args: "-m gemini-2.5-pro -p",
+		call: `list_directory{"dir_path":".","ignore":["seventeen otters swim"]}`, inside: "cut:760b", // the call comes in one event
 		file: ".gemini/settings.json", settings: `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false}}`,
 	},
 	{
 		name: "qwen", program: ".bin/qwen", env: []string{"OPENAI_BASE_URL={url}/v1", "OPENAI_MODEL=gpt-5"}, args: "-p", beside: 1,
+		call: `glob{"pattern":"seventeen otters swim*"}`, inside: inside,
 		file: ".qwen/settings.json", settings: `{"security":{"auth":{"selectedType":"openai"}},"privacy":{"usageStatisticsEnabled":false}}`,
 	},
 	{
 		name: "cline", program: ".bin/cline", before: "auth -p openai-compatible -k sk-test-0000000000 -m gpt-5 -b {url}/v1",
 		args: "--auto-approve true -t 86400 -P openai-compatible",
+		call: `run_commands{"commands":["echo seventeen otters swim"]}`, inside: inside,
 	},
-	opencode("opencode-chat", "@ai-sdk/openai-compatible"),
-	opencode("opencode-responses", "@ai-sdk/openai"),
-	opencode("opencode-anthropic", "@ai-sdk/anthropic"),
+	opencode("opencode-chat", "@ai-sdk/openai-compatible", ""),
+	opencode("opencode-responses", "@ai-sdk/openai", ""),
+	opencode("opencode-anthropic", "@ai-sdk/anthropic", `,"options":{"thinking":{"type":"enabled","budgetTokens":2048}}`),
 }
 
+// inside is a cut behind one word of reasoning and two or three pieces of a call's arguments.
+const inside = "cut:3"
+
 func claude(name, folder string) agent {
-	return agent{name: name, program: folder + "/claude", env: []string{"ANTHROPIC_BASE_URL={url}"}, args: "-p"}
+	return agent{
+		name: name, program: folder + "/claude", env: []string{"ANTHROPIC_BASE_URL={url}"}, args: "-p",
+		call: `Bash{"command":"echo seventeen otters swim","description":"Count the otters"}`, inside: inside, sealed: true,
+	}
 }
 
 func codex(name, settings string, beside int) agent {
 	settings = "model = \"gpt-5\"\n" + settings + "[analytics]\nenabled = false\n"
-	return agent{name: name, program: ".bin/codex", file: ".codex/config.toml", settings: settings, args: "exec --skip-git-repo-check", beside: beside}
+	return agent{
+		name: name, program: ".bin/codex", file: ".codex/config.toml", settings: settings, args: "exec --skip-git-repo-check", beside: beside,
+		call: `exec_command{"cmd":"echo seventeen otters swim"}`, inside: inside,
+	}
 }
 
-func opencode(name, npm string) agent {
+// opencode returns opencode with an SDK of Vercel's, and with options of its model.
+func opencode(name, npm, options string) agent {
 	settings := `{"provider":{"p":{"npm":"` + npm + `","name":"p","options":{"baseURL":"{url}/v1","apiKey":"sk-test-00000000000000"},` +
-		`"models":{"m":{"name":"m"}}}},"model":"p/m","small_model":"p/m","autoupdate":false,"share":"disabled"}`
-	return agent{name: name, program: "opencode-linux-x64/bin/opencode", file: ".config/opencode/opencode.json", settings: settings, args: "run", beside: 1}
+		`"models":{"m":{"name":"m"` + options + `}}}},"model":"p/m","small_model":"p/m","autoupdate":false,"share":"disabled"}`
+	return agent{
+		name: name, program: "opencode-linux-x64/bin/opencode", file: ".config/opencode/opencode.json", settings: settings, args: "run", beside: 1,
+		call: `bash{"command":"echo seventeen otters swim","description":"Count the otters"}`, inside: inside, sealed: npm == "@ai-sdk/openai",
+	}
 }
 
 // forAgents runs a test with each agent whose package is there, all at the same time: they wait most of it.

@@ -22,6 +22,7 @@ type scene struct {
 	provider *simulator.Provider
 	tries    atomic.Int64  // requests for answers that reached the provider
 	first    chan struct{} // closed with the first of these, which starts the provider's clock
+	answer   string        // that the agent has to print
 	args     []string      // of the gateway
 	gateway  process
 	tap      *tap
@@ -30,25 +31,35 @@ type scene struct {
 // newScene starts all three. policy is in the form of a configuration.
 func newScene(t *testing.T, script simulator.Script, policy string) *scene {
 	t.Helper()
-	s := &scene{t: t, first: make(chan struct{})}
-	s.provider = simulator.New(script)
+	s := &scene{t: t, answer: answer, first: make(chan struct{}), provider: simulator.New(script)}
 	var once sync.Once
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.start("policy: own\npolicies: {own: "+policy+"}\n", func(w http.ResponseWriter, r *http.Request) {
 		if asks(r.URL.Path) {
 			s.tries.Add(1)
-			once.Do(func() {
-				s.provider.Start()
-				close(s.first)
-			})
+			once.Do(s.begin)
 		}
 		s.provider.ServeHTTP(w, r)
-	}))
+	})
+	return s
+}
+
+// begin starts the provider's clock.
+func (s *scene) begin() {
+	s.provider.Start()
+	close(s.first)
+}
+
+// start starts the upstream, with a handler, and what stands in front of it.
+func (s *scene) start(settings string, answer http.HandlerFunc) {
+	t := s.t
+	t.Helper()
+	upstream := httptest.NewServer(answer)
 	t.Cleanup(func() {
 		_ = s.provider.Close()
 		upstream.Close()
 	})
 	config := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(config, []byte("policy: own\npolicies: {own: "+policy+"}\n"), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(settings), 0o600); err != nil {
 		t.Fatalf("write file: %v", err)
 	}
 	s.args = []string{"--config", config, "--data", "none"}
@@ -56,7 +67,6 @@ func newScene(t *testing.T, script simulator.Script, policy string) *scene {
 		s.args = append(s.args, "--upstream", name+"="+upstream.URL)
 	}
 	s.tap = newTap(t, s.serve("127.0.0.1:0"))
-	return s
 }
 
 // serve starts the gateway, and returns its address.
@@ -78,7 +88,7 @@ func (s *scene) ask(a agent, limit time.Duration) <-chan outcome {
 	go func() {
 		began := time.Now()
 		got := outcome{said: a.ask(s.t, "http://"+s.tap.address, limit)}
-		got.answered = got.err == nil && strings.Contains(got.out, answer)
+		got.answered = got.err == nil && strings.Contains(got.out, s.answer)
 		s.t.Logf("| %s | answered: %v | after %v | requests: %d of the agent, %d at the provider | %s |", a.name, got.answered,
 			time.Since(began).Round(time.Second), s.tap.since(began), s.tries.Load(), got.words())
 		done <- got
@@ -172,10 +182,7 @@ func TestAgents_StopAfterAGiveUp(t *testing.T) {
 	forAgents(t, func(t *testing.T, a agent) {
 		s := newScene(t, simulator.Script{Then: simulator.Status{Code: 503}}, "{preset: simple}")
 		got := <-s.ask(a, 5*time.Minute)
-		ended, err := time.Parse(time.RFC3339Nano, s.gateway.wait(t, "gave up")["time"])
-		if err != nil {
-			t.Fatalf("time: %v", err)
-		}
+		ended := s.gateway.at(t, "gave up")
 		again, tries := s.tap.since(ended), s.tries.Load()
 		t.Logf("| %s | %d further requests | %d tries |", a.name, again, tries)
 		if got.answered || again > further {

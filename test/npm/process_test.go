@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // The same once more with the two programs as people run them: one gateway and
@@ -133,4 +134,14 @@ func (p process) wait(t *testing.T, message string) map[string]string {
 			return line
 		}
 	}
+}
+
+// at returns the time of the next line with a message.
+func (p process) at(t *testing.T, message string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, p.wait(t, message)["time"])
+	if err != nil {
+		t.Fatalf("time: %v", err)
+	}
+	return at
 }

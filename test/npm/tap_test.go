@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +24,7 @@ type tap struct {
 	listener net.Listener
 	conns    map[net.Conn]bool
 	asked    []time.Time
+	sent     []time.Time // when something was sent to the agent
 	running  sync.WaitGroup
 }
 
@@ -82,7 +84,7 @@ func (p *tap) serve(client net.Conn) {
 		_ = write.Close()
 		_ = server.Close()
 	})
-	_, _ = io.Copy(client, server)
+	_, _ = io.Copy(toAgent{client, p}, server)
 	_ = client.Close()
 	both.Wait()
 	p.mu.Lock()
@@ -164,4 +166,30 @@ func (p *tap) since(at time.Time) (n int) {
 		}
 	}
 	return n
+}
+
+// toAgent notes when something is sent to the agent.
+type toAgent struct {
+	io.Writer
+	tap *tap
+}
+
+// Write implements io.Writer.
+func (w toAgent) Write(b []byte) (int, error) {
+	w.tap.mu.Lock()
+	w.tap.sent = append(w.tap.sent, time.Now())
+	w.tap.mu.Unlock()
+	return w.Writer.Write(b)
+}
+
+// silence returns the longest time between two others in which nothing was sent to the agent.
+func (p *tap) silence(from, to time.Time) (longest time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, at := range append(slices.Clip(p.sent), to) {
+		if at.After(from) && !at.After(to) {
+			longest, from = max(longest, at.Sub(from)), at
+		}
+	}
+	return longest
 }
