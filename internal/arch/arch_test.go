@@ -151,6 +151,8 @@ var house = []row{
 	},
 	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy ratelimit retry internal/clock internal/operation/config"},
 	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging internal/terminal/printable", parts: "golang.org/x/term"},
+	{floor: 3, path: "internal/cli/recipe"},
+	{floor: 3, path: "internal/cli/running"},
 	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/outlook", uses: "internal/plural internal/operation/config policy"},
 	{floor: 3, path: "internal/cli/configflags", uses: "fault/classify gateway internal/cli/command internal/operation/access internal/operation/config internal/operation/notify policy", parts: "github.com/spf13/cobra"},
@@ -184,13 +186,18 @@ var house = []row{
 		parts: "github.com/spf13/cobra",
 	},
 	{
+		floor: 3, path: "internal/cli/statuscmd",
+		uses:  "internal/cli/command internal/cli/configflags internal/cli/running internal/cli/screen internal/plural internal/terminal/display internal/terminal/printable",
+		parts: "github.com/spf13/cobra",
+	},
+	{
 		floor: 3, path: "internal/cli/execcmd",
-		uses:  "internal/cli/command internal/cli/configflags internal/cli/datadir internal/cli/gatewaycmd internal/operation/notify internal/plural internal/sse internal/terminal/display internal/terminal/printable",
+		uses:  "internal/cli/command internal/cli/configflags internal/cli/datadir internal/cli/gatewaycmd internal/cli/recipe internal/cli/running internal/operation/notify internal/plural internal/sse internal/terminal/display internal/terminal/printable",
 		parts: "github.com/spf13/cobra",
 	},
 	{
 		floor: 3, path: "internal/cli/program",
-		uses:  "internal/cli/command internal/cli/execcmd internal/cli/gatewaycmd internal/cli/labcmd internal/operation/cgroup internal/operation/config internal/operation/logging internal/terminal/printable",
+		uses:  "internal/cli/command internal/cli/execcmd internal/cli/gatewaycmd internal/cli/labcmd internal/cli/statuscmd internal/operation/cgroup internal/operation/config internal/operation/logging internal/terminal/printable",
 		parts: "github.com/spf13/cobra",
 	},
 	{
@@ -286,6 +293,7 @@ var clocks = []clock{
 	{"internal/cli/gatewaycmd", "NewTicker", "redraws the time that is left, and looks for frozen loops"},
 	{"internal/cli/agentcmd", "AfterFunc", "bounds how long a server may take to stop a turn"},
 	{"internal/cli/execcmd", "NewTicker", "redraws the time that is left, and reads on where a stream has ended"},
+	{"internal/cli/statuscmd", "NewTicker", "redraws the time that is left"},
 	{"internal/cli/agentcmd", "NewTicker", "redraws the time that is left"},
 	{"bench", "NewTimer", "measures for so long"},
 	{"bench/internal/load", "Sleep", "clients that come when they are due"},

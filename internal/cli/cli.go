@@ -22,6 +22,7 @@ func Run(ctx context.Context, args []string, s command.Streams) int { return who
 func whole() program.Program {
 	return program.Program{
 		Name: "ridethrough", Short: program.Short, Long: "ridethrough " + program.About,
+		Features: append(program.Features(), "agents", "conversations", "mcp"),
 		Commands: func(s command.Streams) []*cobra.Command {
 			return append(program.GatewayCommands(s, agentcmd.Conversations(s), agentcmd.Environment(s)),
 				agentcmd.Chat(s), agentcmd.Run(s), agentcmd.Council(s),

@@ -7,7 +7,7 @@ import (
 
 func TestVersion_NamesTheBuild(t *testing.T) {
 	code, out, _ := run(t, nil, "--version")
-	if want := `^ridethrough version (v\S+|devel\S*) \(go\S+, \w+/\w+\)\n$`; code != 0 || !regexp.MustCompile(want).MatchString(out) {
+	if want := `^ridethrough version (v\S+|devel\S*)\n(commit    .*\n)?built by  go\S+ for \w+/\w+\nfeatures  gateway, .*agents.*\n$`; code != 0 || !regexp.MustCompile(want).MatchString(out) {
 		t.Errorf("--version: got code %d, %q, want 0 and %s", code, out, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -178,5 +179,30 @@ func TestTerminal_LogIsPrintable(t *testing.T) {
 	checkPrintable(t, "the log", text)
 	if want := `model="x\x1b[2J\u009b31m\x1b]0;title\a\x7f\u202eabc`; !strings.Contains(text, want) {
 		t.Errorf("log: got %q, want it to contain %s", text, want)
+	}
+}
+
+// TestTerminal_WatchKeepsTheListInPlace is about a gateway with a call whose texts are hostile, and then without one.
+func TestTerminal_WatchKeepsTheListInPlace(t *testing.T) {
+	tt := openTerminal(t)
+	ctx, quit := context.WithCancel(t.Context())
+	asked := 0
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked > 1 {
+			quit()
+		}
+		model, _ := json.Marshal(hostile)
+		fmt.Fprintf(w, `{"waits":[{"id":7,"state":"waiting","upstream":"anthropic","model":%s,"cause":"rate limit","remainingMs":9000}]}`, model)
+	}))
+	defer gateway.Close()
+	code := cli.Run(ctx, []string{"waits", "--watch", "--server", gateway.URL}, command.Streams{Out: tt.File, Err: io.Discard, Env: lookup(nil)})
+	text := tt.text(t)
+	if code != 0 || !strings.Contains(text, "CALL") || !strings.Contains(text, "rate limit") || !strings.Contains(text, "in 9s") {
+		t.Errorf("waits --watch: code %d and %q, want 0 and the call", code, text)
+	}
+	for _, not := range []string{"\x1b[2J", "\x1b]0;", "\u202e"} {
+		if strings.Contains(text, not) {
+			t.Errorf("waits --watch wrote %q, want it without %q", text, not)
+		}
 	}
 }

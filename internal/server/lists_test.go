@@ -167,12 +167,13 @@ func TestIndex_ListsRoutes(t *testing.T) {
 	s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Metrics: numbers, Version: "v1.2.3"})
 	var got struct {
 		Name, Version string
+		Since         time.Time
 		Routes        []struct {
 			Path, What string
 			Methods    []string
 		}
 	}
-	if err := json.Unmarshal(ask(s, request("GET", "/-/", "")).Body.Bytes(), &got); err != nil || got.Version != "v1.2.3" || len(got.Routes) != 16 {
+	if err := json.Unmarshal(ask(s, request("GET", "/-/", "")).Body.Bytes(), &got); err != nil || got.Version != "v1.2.3" || len(got.Routes) != 16 || got.Since.IsZero() {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if w := ask(s, request("GET", "/-/metrics", "")); w.Body.String() != "numbers" {

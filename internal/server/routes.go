@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ridethrough/ridethrough/internal/server/councils"
 	"github.com/ridethrough/ridethrough/internal/server/description"
@@ -95,8 +96,9 @@ func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 		Name    string       `json:"name"`
 		Version string       `json:"version,omitzero"`
 		Process int          `json:"process"` // the id that the lock of a store names
+		Since   time.Time    `json:"since"`
 		Routes  []rest.Route `json:"routes"`
-	}{"ridethrough", s.config.Version, os.Getpid(), s.routes})
+	}{"ridethrough", s.config.Version, os.Getpid(), s.since, s.routes})
 }
 
 // status is the answer of livez and readyz.

@@ -82,6 +82,7 @@ type Config struct {
 // Server is the handler. Its methods may be called concurrently.
 type Server struct {
 	config        Config
+	since         time.Time      // when it was made, for the index
 	single        []access.Token // Token
 	guesses       access.Guesses
 	hosts         map[string]bool
@@ -123,6 +124,7 @@ func New(c Config) *Server {
 	}
 	s := &Server{
 		config:  c,
+		since:   time.Now().UTC().Truncate(time.Millisecond),
 		hosts:   make(map[string]bool, len(c.Hosts)),
 		origins: make(map[string]bool, len(c.Origins)),
 		guards:  answerGuards(),

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -21,6 +20,7 @@ const (
 	ExitOK        = 0
 	ExitFailed    = 1
 	ExitUsage     = 2
+	ExitNoGateway = 3   // no gateway runs, as init scripts and systemctl say it of a service
 	ExitExhausted = 75  // EX_TEMPFAIL: the provider stayed down, or the account is spent
 	ExitNoAuth    = 77  // EX_NOPERM: missing or rejected credentials
 	ExitConfig    = 78  // EX_CONFIG: a mistake in the configuration or the environment
@@ -68,24 +68,6 @@ func JSON(w io.Writer) io.Writer {
 		return printable.NewJSONWriter(w)
 	}
 	return w
-}
-
-// Version returns the module's version, or devel with the commit that was built, where that is known.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	version := "devel"
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			version += "-" + s.Value[:min(len(s.Value), 12)]
-		}
-	}
-	return version
 }
 
 // Error is an error with the exit code of its command. Every other error is one of usage.

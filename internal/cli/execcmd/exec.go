@@ -18,6 +18,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
+	"github.com/ridethrough/ridethrough/internal/cli/recipe"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
@@ -68,17 +69,17 @@ func (c *execCmd) run(ctx context.Context, args []string) error {
 	defer func() { signal.Stop(signals); close(signals) }()
 	ctx = context.WithoutCancel(ctx)
 
-	r := recipeOf(args[0], c.Streams.Env)
-	g, err := c.gateway(ctx, r.need)
+	r := recipe.For(args[0], c.Streams.Env)
+	g, err := c.gateway(ctx, r.Need)
 	if err != nil {
 		return err
 	}
 	defer g.stop()
-	r = r.at(g.url)
+	r = r.At(g.URL)
 	watched := watch(ctx, g, c.screen(args[0]))
-	child := exec.CommandContext(ctx, program, slices.Concat(r.args, args[1:])...)
+	child := exec.CommandContext(ctx, program, slices.Concat(r.Args, args[1:])...)
 	child.Stdin, child.Stdout, child.Stderr = c.Streams.In, c.Streams.Out, c.Streams.Err
-	child.Env = environment(r.env)
+	child.Env = environment(r.Env)
 	if err := child.Start(); err != nil {
 		watched.end()
 		return notRun(args[0], err)

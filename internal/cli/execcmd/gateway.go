@@ -7,25 +7,25 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 	"github.com/ridethrough/ridethrough/internal/cli/datadir"
 	"github.com/ridethrough/ridethrough/internal/cli/gatewaycmd"
+	"github.com/ridethrough/ridethrough/internal/cli/recipe"
+	"github.com/ridethrough/ridethrough/internal/cli/running"
 )
 
 // gateway is the one that a program uses.
 type gateway struct {
-	url, token string
-	own        bool // it runs in this process
-	stop       func()
+	running.Gateway
+	own  bool // it runs in this process
+	stop func()
 }
 
 // gateway returns the gateway at the configured address, or starts one. need is an upstream that it must have.
@@ -38,42 +38,11 @@ func (c *execCmd) gateway(ctx context.Context, need string) (gateway, error) {
 		return gateway{}, command.WithCode(fmt.Errorf("the login of a ChatGPT account needs an upstream in the configuration: "+
 			"upstreams: {%s: {api: openai, url: https://chatgpt.com/backend-api/codex}}; see docs/gateway.md", need), command.ExitConfig)
 	}
-	running := gateway{url: t.Config.URL(), token: c.Streams.Env("RIDETHROUGH_TOKEN"), stop: func() {}}
-	if !c.own && running.answers(ctx) {
-		return running, nil
+	there := running.Gateway{URL: t.Config.URL(), Token: c.Streams.Env("RIDETHROUGH_TOKEN")}
+	if !c.own && there.Answers(ctx) {
+		return gateway{Gateway: there, stop: func() {}}, nil
 	}
 	return c.start(ctx)
-}
-
-// askTime is how long a gateway on this machine may take to say that it is there.
-const askTime = time.Second
-
-// answers reports whether a gateway of ours answers at the address.
-func (g gateway) answers(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	answer, err := g.get(ctx, "/-/waits", "application/json")
-	if err != nil {
-		return false
-	}
-	defer answer.Body.Close()
-	var list struct {
-		Waits *[]json.RawMessage `json:"waits"`
-	}
-	return answer.StatusCode == http.StatusOK && json.NewDecoder(answer.Body).Decode(&list) == nil && list.Waits != nil
-}
-
-// get asks the gateway for something of its API.
-func (g gateway) get(ctx context.Context, path, accept string) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, g.url+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Accept", accept)
-	if g.token != "" {
-		r.Header.Set("X-Ridethrough-Token", g.token)
-	}
-	return http.DefaultClient.Do(r)
 }
 
 // start starts a gateway in this process, on a free port of this machine. Its log is a file.
@@ -99,7 +68,7 @@ func (c *execCmd) start(ctx context.Context) (gateway, error) {
 	}
 	select {
 	case url := <-listening.url:
-		return gateway{url: url, own: true, stop: stop}, nil
+		return gateway{Gateway: running.Gateway{URL: url}, own: true, stop: stop}, nil
 	case err := <-ended:
 		cancel(nil)
 		return gateway{}, errors.Join(err, log.Close())
@@ -115,7 +84,7 @@ func (c *execCmd) serveArgs() []string {
 			args = append(args, "--"+name, f.Value.String())
 		}
 	}
-	for variable, name := range upstreams {
+	for variable, name := range recipe.Upstreams() {
 		base := c.Streams.Env(variable)
 		if base == "" {
 			continue

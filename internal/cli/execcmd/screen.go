@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os/exec"
+	"slices"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/cli/running"
 	"github.com/ridethrough/ridethrough/internal/operation/notify"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
@@ -26,7 +29,7 @@ type screen struct {
 const patience = 30 * time.Second
 
 // show sets the title to what is waited for. A title that a program sets meanwhile is replaced a second later.
-func (s *screen) show(waits map[int64]wait, now time.Time) {
+func (s *screen) show(waits map[int64]running.Wait, now time.Time) {
 	switch {
 	case s == nil:
 		return
@@ -37,7 +40,7 @@ func (s *screen) show(waits map[int64]wait, now time.Time) {
 		fmt.Fprint(s.to, "\x1b[22;2t") // the terminal keeps the program's own title
 		s.since = now
 	}
-	first := soonest(waits)
+	first := running.Soonest(slices.Collect(maps.Values(waits)))
 	s.shown = title(first, len(waits), now) + " · " + s.program
 	fmt.Fprintf(s.to, "\x1b]2;%s\x07", s.shown)
 	event := notify.Began
@@ -73,19 +76,8 @@ func (s *screen) end() {
 	}
 }
 
-// soonest returns the wait that is due first.
-func soonest(waits map[int64]wait) (first wait) {
-	for _, w := range waits {
-		switch due, sooner := w.due(), first.due(); {
-		case first.ID == 0, sooner.IsZero() && !due.IsZero(), !due.IsZero() && due.Before(sooner):
-			first = w
-		}
-	}
-	return first
-}
-
 // title says what is waited for, in a few words.
-func title(w wait, calls int, now time.Time) string {
+func title(w running.Wait, calls int, now time.Time) string {
 	text := "▲ "
 	if w.Cause == "" {
 		text += "waiting for room below a limit"
@@ -93,7 +85,7 @@ func title(w wait, calls int, now time.Time) string {
 		text += w.Cause
 	}
 	if w.OpensAt.IsZero() {
-		text += " — " + display.Countdown(w.due().Sub(now), now)
+		text += " — " + display.Countdown(w.Due().Sub(now), now)
 	} else {
 		text += " — opens again at " + display.Clock(w.OpensAt, now)
 	}

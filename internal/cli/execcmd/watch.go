@@ -8,33 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/cli/running"
 	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/sse"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
-
-// wait is a call that waits at the gateway: what is used here of a member of /-/waits.
-type wait struct {
-	ID          int64     `json:"id"`
-	Upstream    string    `json:"upstream"`
-	Cause       string    `json:"cause"`
-	Began       time.Time `json:"began"`
-	OpensAt     time.Time `json:"opensAt"`
-	RemainingMs int64     `json:"remainingMs"`
-
-	heard time.Time // when it came
-}
-
-// due returns when the next try is due; zero: it is not known.
-func (w wait) due() time.Time {
-	switch {
-	case !w.OpensAt.IsZero():
-		return w.OpensAt
-	case w.RemainingMs > 0:
-		return w.heard.Add(time.Duration(w.RemainingMs) * time.Millisecond)
-	}
-	return time.Time{}
-}
 
 // watcher follows what a gateway waits for while a program runs.
 type watcher struct {
@@ -44,7 +22,7 @@ type watcher struct {
 	ended  chan struct{}
 
 	mu    sync.Mutex
-	waits map[int64]wait
+	waits map[int64]running.Wait
 	held  int           // calls that have waited and are over
 	spent time.Duration // for which calls waited
 	since time.Time     // from which on calls wait without a break; zero: none waits
@@ -53,7 +31,7 @@ type watcher struct {
 // watch follows the waits of a gateway and shows them on a screen; nil: nowhere.
 func watch(ctx context.Context, g gateway, s *screen) *watcher {
 	ctx, stop := context.WithCancel(ctx)
-	w := &watcher{g: g, screen: s, stop: stop, ended: make(chan struct{}), waits: map[int64]wait{}}
+	w := &watcher{g: g, screen: s, stop: stop, ended: make(chan struct{}), waits: map[int64]running.Wait{}}
 	go func() {
 		defer close(w.ended)
 		w.follow(ctx)
@@ -76,7 +54,7 @@ func (w *watcher) end() string {
 	}
 	where := ""
 	if !w.g.own {
-		where = " at " + w.g.url + ", for this and other programs"
+		where = " at " + w.g.URL + ", for this and other programs"
 	}
 	return fmt.Sprintf("held %s%s, %s", plural.Count(w.held, "call", "calls"), where, display.Duration(max(time.Second, w.spent)))
 }
@@ -115,7 +93,7 @@ func (w *watcher) follow(ctx context.Context) {
 
 // read reads one stream of waits to its end.
 func (w *watcher) read(ctx context.Context, changed chan<- struct{}) {
-	answer, err := w.g.get(ctx, "/-/waits", "text/event-stream")
+	answer, err := w.g.Get(ctx, "/-/waits", "text/event-stream")
 	if err != nil {
 		return
 	}
@@ -152,13 +130,13 @@ func (w *watcher) take(name, data []byte) {
 	now := time.Now()
 	switch string(name) {
 	case "snapshot":
-		var list struct{ Waits []wait }
+		var list struct{ Waits []running.Wait }
 		if json.Unmarshal(data, &list) != nil {
 			return
 		}
-		all := map[int64]wait{}
+		all := map[int64]running.Wait{}
 		for _, one := range list.Waits {
-			one.heard = now
+			one.Heard = now
 			all[one.ID] = one
 		}
 		for id := range w.waits {
@@ -168,11 +146,11 @@ func (w *watcher) take(name, data []byte) {
 		}
 		w.waits = all
 	case "wait":
-		var one wait
+		var one running.Wait
 		if json.Unmarshal(data, &one) != nil {
 			return
 		}
-		one.heard = now
+		one.Heard = now
 		w.waits[one.ID] = one
 	case "gone":
 		var gone struct{ Wait int64 }

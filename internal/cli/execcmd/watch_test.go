@@ -2,7 +2,6 @@ package execcmd
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/cli/running"
 	"github.com/ridethrough/ridethrough/internal/operation/notify"
 )
 
@@ -28,10 +28,10 @@ func TestScreen_TitleCountsDownAndIsGivenBack(t *testing.T) {
 	if out.Len() > 0 {
 		t.Errorf("while nothing waits: wrote %q, want nothing", out)
 	}
-	busy := map[int64]wait{1: {ID: 1, Cause: "server overloaded", RemainingMs: 12_000, heard: noon}}
+	busy := map[int64]running.Wait{1: {ID: 1, Cause: "server overloaded", RemainingMs: 12_000, Heard: noon}}
 	s.show(busy, noon)
 	s.show(busy, noon.Add(2*time.Second))
-	busy[2] = wait{ID: 2, Cause: "rate limit", RemainingMs: 4_000, heard: noon}
+	busy[2] = running.Wait{ID: 2, Cause: "rate limit", RemainingMs: 4_000, Heard: noon}
 	s.show(busy, noon.Add(3*time.Second))
 	s.show(nil, noon.Add(4*time.Second))
 	s.show(nil, noon.Add(5*time.Second))
@@ -48,12 +48,12 @@ func TestScreen_TitleCountsDownAndIsGivenBack(t *testing.T) {
 
 func TestScreen_DesktopIsToldOnceOfEach(t *testing.T) {
 	s, out, told := newScreen()
-	busy := map[int64]wait{1: {ID: 1, Upstream: "anthropic", Cause: "server overloaded", RemainingMs: 600_000, heard: noon}}
+	busy := map[int64]running.Wait{1: {ID: 1, Upstream: "anthropic", Cause: "server overloaded", RemainingMs: 600_000, Heard: noon}}
 	for second := range 60 {
 		s.show(busy, noon.Add(time.Duration(second)*time.Second))
 	}
 	s.show(nil, noon.Add(time.Minute))
-	spent := map[int64]wait{2: {ID: 2, Upstream: "anthropic", Cause: "usage limit reached", OpensAt: noon.Add(3 * time.Hour)}}
+	spent := map[int64]running.Wait{2: {ID: 2, Upstream: "anthropic", Cause: "usage limit reached", OpensAt: noon.Add(3 * time.Hour)}}
 	s.show(spent, noon.Add(2*time.Minute))
 	s.show(spent, noon.Add(3*time.Minute))
 	s.show(nil, noon.Add(3*time.Hour))
@@ -89,7 +89,7 @@ func TestWatch_CountsWhatWasHeld(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	watched := watch(t.Context(), gateway{url: s.URL, token: "t0ken"}, nil)
+	watched := watch(t.Context(), gateway{Gateway: running.Gateway{URL: s.URL, Token: "t0ken"}}, nil)
 	<-done
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
 		watched.mu.Lock()
@@ -101,18 +101,5 @@ func TestWatch_CountsWhatWasHeld(t *testing.T) {
 	}
 	if got, want := watched.end(), "held 3 calls at "+s.URL+", for this and other programs, 1s"; !strings.HasPrefix(got, want[:len(want)-2]) {
 		t.Errorf("end: got %q, want %q", got, want)
-	}
-}
-
-func TestGateway_OnlyOneOfOursAnswers(t *testing.T) {
-	for body, want := range map[string]bool{`{"waits":[]}`: true, `{"waits":null}`: false, `{}`: false, `<html>`: false} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }))
-		if got := (gateway{url: s.URL}).answers(context.Background()); got != want {
-			t.Errorf("a server that answers %s: got %t, want %t", body, got, want)
-		}
-		s.Close()
-	}
-	if (gateway{url: "http://127.0.0.1:1"}).answers(context.Background()) {
-		t.Error("nothing listens, and a gateway answers")
 	}
 }

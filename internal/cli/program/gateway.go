@@ -7,6 +7,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/execcmd"
 	"github.com/ridethrough/ridethrough/internal/cli/gatewaycmd"
 	"github.com/ridethrough/ridethrough/internal/cli/labcmd"
+	"github.com/ridethrough/ridethrough/internal/cli/statuscmd"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
@@ -24,17 +25,22 @@ func Gateway() Program {
 		Name: "ridethrough-gateway", Short: Short,
 		Long: "ridethrough-gateway " + About + "\n\n" +
 			"It is ridethrough without agents: the same commands, configuration and texts, and a sixth of the size.",
+		Features: Features(),
 		Commands: func(s command.Streams) []*cobra.Command {
 			return GatewayCommands(s, gatewaycmd.Directory(s), func(c config.Config) config.Config { return c })
 		},
 	}
 }
 
+// Features returns what every program can do.
+func Features() []string { return []string{"gateway", "page", "exec", "lab"} }
+
 // GatewayCommands returns the commands about the gateway, which every program has. extension adds to `serve`, and
 // environment to a configuration what variables say.
 func GatewayCommands(s command.Streams, extension gatewaycmd.Extension, environment func(config.Config) config.Config) []*cobra.Command {
 	return []*cobra.Command{
-		gatewaycmd.Serve(s, extension), execcmd.Exec(s), gatewaycmd.Config(s, environment), gatewaycmd.Explain(s), gatewaycmd.Demo(s),
+		gatewaycmd.Serve(s, extension), execcmd.Exec(s), statuscmd.Status(s), statuscmd.Waits(s),
+		gatewaycmd.Config(s, environment), gatewaycmd.Explain(s), gatewaycmd.Demo(s),
 		gatewaycmd.Policy(s), gatewaycmd.Token(s), gatewaycmd.Notify(s), gatewaycmd.Conform(s), labcmd.Lab(s), labcmd.Simulator(s),
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 	"strings"
 	"syscall"
 
@@ -23,6 +22,7 @@ import (
 type Program struct {
 	Name        string
 	Short, Long string
+	Features    []string // what --version names
 	Commands    func(command.Streams) []*cobra.Command
 }
 
@@ -69,7 +69,7 @@ func (p Program) root(s command.Streams) *cobra.Command {
 		Use:           p.Name,
 		Short:         p.Short,
 		Long:          p.Long,
-		Version:       fmt.Sprintf("%s (%s, %s/%s)", command.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH),
+		Version:       command.Version() + "\n" + command.Built().Describe(p.Features),
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

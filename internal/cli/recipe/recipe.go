@@ -1,4 +1,7 @@
-package execcmd
+// Package recipe has what each program needs to use a gateway: the variables, options and files in which it looks for
+// the address of its provider. It is the one place for these facts: `exec` sets them for as long as a program runs,
+// and `setup` for good.
+package recipe
 
 import (
 	"encoding/json"
@@ -7,11 +10,11 @@ import (
 	"strings"
 )
 
-// recipe is what a program needs to use a gateway for as long as it runs.
-type recipe struct {
-	env  map[string]string // in which {url} is the gateway's address
-	args []string          // before the program's own; likewise
-	need string            // an upstream that the gateway must have; "": those of every gateway
+// Recipe is what a program needs to use a gateway for as long as it runs.
+type Recipe struct {
+	Env  map[string]string // in which {url} is the gateway's address
+	Args []string          // before the program's own; likewise
+	Need string            // an upstream that the gateway must have; "": those of every gateway
 }
 
 // everywhere are the variables that programs and SDKs read.
@@ -31,18 +34,18 @@ var everywhere = map[string]string{
 // chatgpt is the upstream that Codex needs with the login of a ChatGPT account.
 const chatgpt = "chatgpt"
 
-// recipeOf returns what a program needs. The environment may say which login it uses.
-func recipeOf(program string, env func(string) string) recipe {
-	r := recipe{env: everywhere}
+// For returns what a program needs. The environment may say which login it uses.
+func For(program string, env func(string) string) Recipe {
+	r := Recipe{Env: everywhere}
 	switch name := strings.TrimSuffix(filepath.Base(program), ".exe"); name {
 	case "codex": // reads no variable
 		path := "/v1"
 		if codexLogin(env) {
-			r.need, path = chatgpt, "/"+chatgpt
+			r.Need, path = chatgpt, "/"+chatgpt
 		}
-		r.args = []string{"-c", `openai_base_url="{url}` + path + `"`}
+		r.Args = []string{"-c", `openai_base_url="{url}` + path + `"`}
 	case "opencode":
-		r.env = map[string]string{"OPENCODE_CONFIG_CONTENT": opencodeConfig(env("OPENCODE_CONFIG_CONTENT"))}
+		r.Env = map[string]string{"OPENCODE_CONFIG_CONTENT": opencodeConfig(env("OPENCODE_CONFIG_CONTENT"))}
 	}
 	return r
 }
@@ -89,20 +92,22 @@ func member(of map[string]any, name string) map[string]any {
 	return m
 }
 
-// upstreams are the variables whose present value is another address of a provider, such as a company's proxy. The
+// Upstreams are the variables whose present value is another address of a provider, such as a company's proxy. The
 // gateway goes on to that address.
-var upstreams = map[string]string{
-	"ANTHROPIC_BASE_URL": "anthropic", "OPENAI_BASE_URL": "openai", "GOOGLE_GEMINI_BASE_URL": "gemini", "OLLAMA_HOST": "ollama",
+func Upstreams() map[string]string {
+	return map[string]string{
+		"ANTHROPIC_BASE_URL": "anthropic", "OPENAI_BASE_URL": "openai", "GOOGLE_GEMINI_BASE_URL": "gemini", "OLLAMA_HOST": "ollama",
+	}
 }
 
-// at returns the recipe for a gateway's address.
-func (r recipe) at(url string) recipe {
-	filled := recipe{env: map[string]string{}, need: r.need}
-	for name, value := range r.env {
-		filled.env[name] = strings.ReplaceAll(value, "{url}", url)
+// At returns the recipe for a gateway's address.
+func (r Recipe) At(url string) Recipe {
+	filled := Recipe{Env: map[string]string{}, Need: r.Need}
+	for name, value := range r.Env {
+		filled.Env[name] = strings.ReplaceAll(value, "{url}", url)
 	}
-	for _, a := range r.args {
-		filled.args = append(filled.args, strings.ReplaceAll(a, "{url}", url))
+	for _, a := range r.Args {
+		filled.Args = append(filled.Args, strings.ReplaceAll(a, "{url}", url))
 	}
 	return filled
 }

@@ -1,4 +1,4 @@
-package execcmd
+package recipe_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/internal/cli/recipe"
 )
 
 // variables returns an environment.
@@ -46,21 +48,21 @@ func TestRecipe_EachProgramGetsWhatItReads(t *testing.T) {
 		{program: "codex", env: codexHome(`{"OPENAI_API_KEY":"sk-x","tokens":{}}`), args: []string{"-c", `openai_base_url="http://h:1/v1"`}},
 		{program: "codex", env: codexHome(`damaged`), args: []string{"-c", `openai_base_url="http://h:1/v1"`}},
 	} {
-		r := recipeOf(c.program, variables(c.env)).at("http://h:1")
-		if c.variable != "" && r.env[c.variable] != c.value {
-			t.Errorf("%s: %s is %q, want %q", c.program, c.variable, r.env[c.variable], c.value)
+		r := recipe.For(c.program, variables(c.env)).At("http://h:1")
+		if c.variable != "" && r.Env[c.variable] != c.value {
+			t.Errorf("%s: %s is %q, want %q", c.program, c.variable, r.Env[c.variable], c.value)
 		}
-		if !slices.Equal(r.args, c.args) || r.need != c.need {
-			t.Errorf("%s with %v: arguments %q and need %q, want %q and %q", c.program, c.env, r.args, r.need, c.args, c.need)
+		if !slices.Equal(r.Args, c.args) || r.Need != c.need {
+			t.Errorf("%s with %v: arguments %q and need %q, want %q and %q", c.program, c.env, r.Args, r.Need, c.args, c.need)
 		}
 	}
 }
 
 func TestRecipe_AddsToOpencodesOwnConfiguration(t *testing.T) {
 	for _, has := range []string{``, `broken`, `{"theme":"dark","provider":{"anthropic":{"options":{"timeout":5}},"openai":7}}`} {
-		r := recipeOf("opencode", variables(map[string]string{"OPENCODE_CONFIG_CONTENT": has})).at("http://h:1")
+		r := recipe.For("opencode", variables(map[string]string{"OPENCODE_CONFIG_CONTENT": has})).At("http://h:1")
 		var got map[string]any
-		if err := json.Unmarshal([]byte(r.env["OPENCODE_CONFIG_CONTENT"]), &got); err != nil {
+		if err := json.Unmarshal([]byte(r.Env["OPENCODE_CONFIG_CONTENT"]), &got); err != nil {
 			t.Fatalf("with %s: %v", has, err)
 		}
 		anthropic := map[string]any{"baseURL": "http://h:1/v1"}

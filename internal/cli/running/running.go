@@ -1,0 +1,223 @@
+// Package running finds the gateway that runs, and asks it over its HTTP API: what waits, and for what. It has no
+// model of conversations, for which there is package client.
+package running
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Gateway is where a gateway is, whether it runs or not.
+type Gateway struct {
+	URL   string // such as http://127.0.0.1:8484
+	Token string // "": none
+}
+
+// Bounds of a request.
+const (
+	askTime = time.Second // for a gateway on this machine to say that it is there
+	getTime = 10 * time.Second
+	bound   = 64 << 20 // of an answer: a list of many thousand waits
+)
+
+// Answers reports whether a gateway of ours answers at the address.
+func (g Gateway) Answers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	answer, err := g.Get(ctx, "/-/waits", "application/json")
+	if err != nil {
+		return false
+	}
+	defer answer.Body.Close()
+	var list struct {
+		Waits *[]json.RawMessage `json:"waits"`
+	}
+	return answer.StatusCode == http.StatusOK && json.NewDecoder(answer.Body).Decode(&list) == nil && list.Waits != nil
+}
+
+// Get asks the gateway for something of its API.
+func (g Gateway) Get(ctx context.Context, path, accept string) (*http.Response, error) {
+	return g.send(ctx, http.MethodGet, path, accept, nil)
+}
+
+func (g Gateway) send(ctx context.Context, method, path, accept string, body []byte) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(g.URL, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Accept", accept)
+	if len(body) > 0 {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if g.Token != "" {
+		r.Header.Set("X-Ridethrough-Token", g.Token)
+	}
+	return http.DefaultClient.Do(r)
+}
+
+// Unreachable is the error about an address where no gateway answers.
+type Unreachable struct {
+	URL string
+	Err error
+}
+
+// Error names the address and the reason.
+func (u Unreachable) Error() string { return fmt.Sprintf("no gateway answers at %s: %v", u.URL, u.Err) }
+
+// Unwrap returns the reason.
+func (u Unreachable) Unwrap() error { return u.Err }
+
+// Refused is the gateway's refusal of a request.
+type Refused struct {
+	Status int
+	Detail string
+}
+
+// Error returns what the gateway says.
+func (r Refused) Error() string { return r.Detail }
+
+// ask sends a request, with JSON unless the body is nil, and reads the answer.
+func (g Gateway) ask(ctx context.Context, method, path string, body, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, getTime)
+	defer cancel()
+	var text []byte
+	if body != nil {
+		text, _ = json.Marshal(body) // of strings
+	}
+	answer, err := g.send(ctx, method, path, "application/json", text)
+	if err != nil {
+		return Unreachable{g.URL, reason(err)}
+	}
+	defer answer.Body.Close()
+	content := io.LimitReader(answer.Body, bound)
+	if answer.StatusCode >= http.StatusBadRequest {
+		return refusal(answer, content)
+	}
+	if err := json.NewDecoder(content).Decode(into); err != nil {
+		return Unreachable{g.URL, fmt.Errorf("another program does: its answer to %s is not JSON", path)}
+	}
+	return nil
+}
+
+// reason returns an error without the address, which is named anyway.
+func reason(err error) error {
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
+		return number
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}
+
+// refusal returns a refusal as an error.
+func refusal(answer *http.Response, content io.Reader) error {
+	var problem struct {
+		Type, Title, Detail string
+	}
+	if json.NewDecoder(content).Decode(&problem) != nil || problem.Detail == "" {
+		return Refused{answer.StatusCode, answer.Status}
+	}
+	return Refused{answer.StatusCode, cmp.Or(problem.Detail, problem.Title)}
+}
+
+// Info is what a gateway says of itself.
+type Info struct {
+	Name    string    `json:"name"`
+	Version string    `json:"version"`
+	Process int       `json:"process"`
+	Since   time.Time `json:"since"`
+}
+
+// Info returns what the gateway says of itself.
+func (g Gateway) Info(ctx context.Context) (is Info, err error) {
+	if err = g.ask(ctx, http.MethodGet, "/-/", nil, &is); err == nil && is.Name != "ridethrough" {
+		err = Unreachable{g.URL, errors.New("another program does")}
+	}
+	return is, err
+}
+
+// Wait is a call that waits at the gateway: what is used of a member of /-/waits.
+type Wait struct {
+	ID          int64     `json:"id"`
+	State       string    `json:"state"`
+	Upstream    string    `json:"upstream"`
+	Model       string    `json:"model"`
+	Client      string    `json:"client"`
+	Cause       string    `json:"cause"`
+	Limit       string    `json:"limit"` // for which it waits, in words; "": for none
+	Retries     int       `json:"retries"`
+	Began       time.Time `json:"began"`
+	OpensAt     time.Time `json:"opensAt"`
+	RemainingMs int64     `json:"remainingMs"`
+	WaitedMs    int64     `json:"waitedMs"`
+
+	Heard time.Time `json:"-"` // when it came
+}
+
+// Due returns when the next try is due; zero: it is not known.
+func (w Wait) Due() time.Time {
+	switch {
+	case !w.OpensAt.IsZero():
+		return w.OpensAt
+	case w.RemainingMs > 0:
+		return w.Heard.Add(time.Duration(w.RemainingMs) * time.Millisecond)
+	}
+	return time.Time{}
+}
+
+// Soonest returns the wait that is due first, one that is not known to be due last.
+func Soonest(all []Wait) (first Wait) {
+	for _, w := range all {
+		switch due, sooner := w.Due(), first.Due(); {
+		case first.ID == 0, sooner.IsZero() && !due.IsZero(), !due.IsZero() && due.Before(sooner):
+			first = w
+		}
+	}
+	return first
+}
+
+// Waits returns the calls that wait, the oldest first.
+func (g Gateway) Waits(ctx context.Context) ([]Wait, error) {
+	var list struct{ Waits []Wait }
+	err := g.ask(ctx, http.MethodGet, "/-/waits", nil, &list)
+	now := time.Now()
+	for i := range list.Waits {
+		list.Waits[i].Heard = now
+	}
+	return list.Waits, err
+}
+
+// Upstream is an upstream: what is used of a member of /-/upstreams.
+type Upstream struct {
+	Name    string `json:"name"`
+	Source  string `json:"source"`
+	Base    string `json:"base"`
+	State   string `json:"state"`
+	Reason  string `json:"reason"`
+	UntilMs int64  `json:"untilMs"`
+	Waiting int    `json:"waiting"`
+}
+
+// Upstreams returns the upstreams.
+func (g Gateway) Upstreams(ctx context.Context) ([]Upstream, error) {
+	var list struct{ Upstreams []Upstream }
+	err := g.ask(ctx, http.MethodGet, "/-/upstreams", nil, &list)
+	return list.Upstreams, err
+}
+
+// Act does something to a call that waits, such as "now" or "give-up".
+func (g Gateway) Act(ctx context.Context, id int64, do string) error {
+	return g.ask(ctx, http.MethodPost, "/-/waits/"+strconv.FormatInt(id, 10), map[string]string{"do": do}, &struct{}{})
+}

@@ -1,0 +1,66 @@
+package running_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/cli/running"
+)
+
+func TestGateway_OnlyOneOfOursAnswers(t *testing.T) {
+	for body, want := range map[string]bool{`{"waits":[]}`: true, `{"waits":null}`: false, `{}`: false, `<html>`: false} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }))
+		if got := (running.Gateway{URL: s.URL}).Answers(t.Context()); got != want {
+			t.Errorf("a server that answers %s: got %t, want %t", body, got, want)
+		}
+		s.Close()
+	}
+	if (running.Gateway{URL: "http://127.0.0.1:1"}).Answers(t.Context()) {
+		t.Error("nothing listens, and a gateway answers")
+	}
+}
+
+func TestGateway_ErrorsSayWhatAnswered(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }))
+	defer other.Close()
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Ridethrough-Token") == "" {
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprint(w, `{"detail":"the token is missing"}`)
+			return
+		}
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer refusing.Close()
+	for _, c := range []struct{ url, token, want string }{
+		{"http://127.0.0.1:1", "", "no gateway answers at http://127.0.0.1:1: connection refused"},
+		{other.URL, "", "no gateway answers at " + other.URL + ": another program does"},
+		{refusing.URL, "", "the token is missing"},
+		{refusing.URL, "t", "418 I'm a teapot"},
+	} {
+		_, err := running.Gateway{URL: c.url, Token: c.token}.Waits(t.Context())
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("the waits at %s: got error %v, want it to begin with %q", c.url, err, c.want)
+		}
+	}
+}
+
+func TestWait_IsDueWhenItsWindowOpens(t *testing.T) {
+	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		wait running.Wait
+		want time.Time
+	}{
+		{running.Wait{Heard: noon}, time.Time{}},
+		{running.Wait{Heard: noon, RemainingMs: 5000}, noon.Add(5 * time.Second)},
+		{running.Wait{Heard: noon, RemainingMs: 5000, OpensAt: noon.Add(time.Hour)}, noon.Add(time.Hour)},
+	} {
+		if got := c.wait.Due(); !got.Equal(c.want) {
+			t.Errorf("%+v: due %v, want %v", c.wait, got, c.want)
+		}
+	}
+}

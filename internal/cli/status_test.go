@@ -1,0 +1,82 @@
+package cli_test
+
+import (
+	"bufio"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// follow returns when an event of a list that a gateway streams begins with a text.
+func follow(t *testing.T, url, begins string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatalf("request: %v", err)
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatalf("follow %s: %v", url, err)
+	}
+	defer answer.Body.Close()
+	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), begins) {
+			return
+		}
+	}
+	t.Fatalf("%s ended before %q", url, begins)
+}
+
+// TestWaits_ShowsActsAndSaysWhatWaits is about a gateway that holds a call, and about one that is not there.
+func TestWaits_ShowsActsAndSaysWhatWaits(t *testing.T) {
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(529) }))
+	defer provider.Close()
+	s := start(t, "serve", "--listen", "127.0.0.1:0", "--data", "none", "--upstream", "anthropic="+provider.URL)
+	base, _ := s.waitForLog(t, "listening")["url"].(string)
+	env := []string{"RIDETHROUGH_SERVER=" + base}
+	check := func(code int, want string, args ...string) {
+		t.Helper()
+		got, out, errs := run(t, env, args...)
+		if got != code || !regexp.MustCompile(want).MatchString(out+errs) {
+			t.Errorf("%q: code %d, %q %q; want %d and %s", args, got, out, errs, code, want)
+		}
+	}
+	check(0, `^nothing waits\n$`, "waits")
+	check(0, `^0 calls tried now\n$`, "waits", "retry", "--all")
+	check(0, `(?s)^gateway +`+base+`, \S+, process \d+\nrunning +for \d+s, since .*\npage +.*no calls yet +anthropic, .*\nwaiting +nothing\n$`, "status")
+
+	answered := make(chan int, 1)
+	go func() {
+		answer, err := http.Post(base+"/v1/messages", "application/json", strings.NewReader(`{"model":"m-1","messages":[]}`))
+		if err != nil {
+			answered <- 0
+			return
+		}
+		answer.Body.Close()
+		answered <- answer.StatusCode
+	}()
+	follow(t, base+"/-/waits", "event: wait")
+	check(0, `(?s)^CALL +UPSTREAM.*\n1 +anthropic +m-1 +server overloaded +in \d+s +\d+s +0 +Go-http-client/1.1\n$`, "waits")
+	check(0, `^\{"waits":\[\{"id":1,"state":"waiting","upstream":"anthropic",.*"remainingMs":\d+`, "waits", "--json")
+	check(0, `(?s)anthropic +\S+: .*waiting +1 call, retrying in \d+s…; see .ridethrough waits.\n$`, "status")
+	check(0, `"upstreams":\[.*"waits":\[\{"id":1,`, "status", "--json")
+	check(1, `no request 7 waits`, "waits", "give-up", "7")
+	check(2, `"x" is no number of a call`, "waits", "give-up", "x")
+	check(2, `want the numbers of calls, or --all`, "waits", "retry")
+	check(2, `want the numbers of calls, or --all`, "waits", "retry", "1", "--all")
+	check(2, `--watch needs a terminal`, "waits", "--watch")
+	check(0, `^1 call tried now\n$`, "waits", "retry", "--all")
+	check(0, `^1 call given up\n$`, "waits", "give-up", "1")
+	if code := <-answered; code != 529 && code != http.StatusServiceUnavailable {
+		t.Errorf("the call that was given up: status %d, want the provider's", code)
+	}
+	if code := s.stop(); code != 0 {
+		t.Errorf("serve: exit code %d", code)
+	}
+	for _, command := range []string{"status", "waits", "waits retry --all", "waits give-up 1"} {
+		check(3, `^ridethrough: no gateway answers at `+base+`: connection refused; start one with .ridethrough serve`, strings.Fields(command)...)
+	}
+}
