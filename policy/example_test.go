@@ -94,5 +94,5 @@ func ExamplePreset() {
 	fmt.Println(ok, policy.Presets())
 	// Output:
 	// 10 true
-	// false [patient interactive worker simple council]
+	// false [patient interactive attended worker simple council]
 }

@@ -91,6 +91,7 @@ func TestPreset_KeepsItsNumbers(t *testing.T) {
 		{"patient", 0.0, 21, 27105 * s, policy.OverBudget},
 		{"interactive", 0.5, 10, (1 + 2 + 4 + 8 + 16 + 5*30) * s, policy.Exhausted},
 		{"interactive", 0.0, 10, (27900+28800)*time.Millisecond + 4*30*s, policy.Exhausted}, // the clamp comes last
+		{"attended", 0.5, 28, (181 + 60 + 300 + 600 + 900 + 14*1800) * s, policy.OverBudget},
 		{"worker", 0.0, 10, (3 + 5 + 10 + 30 + 6*60) * s, policy.Exhausted},
 		{"worker", 1.0, 10, (3 + 5 + 10 + 30 + 6*60) * s * 11 / 10, policy.Exhausted},
 		{"simple", 0.5, 3, 7 * s, policy.Exhausted},
@@ -146,11 +147,11 @@ func TestNext_QuotaIsRetriedOnlyAtItsReset(t *testing.T) {
 	run(t, policy.Interactive(), []failure{{0, spent(time.Minute), 0, policy.Final}})
 }
 
-func TestPreset_OnlyPatientRetriesUnknownFaults(t *testing.T) {
+func TestPreset_OnlyTheLongOnesRetryUnknownFaults(t *testing.T) {
 	for _, name := range policy.Presets() {
 		p, _ := policy.Preset(name)
 		_, v := p.Next(policy.Run{Started: start}, &unknown, false, start, 0)
-		if again := v.Stop == ""; again != (name == "patient") {
+		if again := v.Stop == ""; again != (name == "patient" || name == "attended") {
 			t.Errorf("%s tries an unknown failure again: %v", name, again)
 		}
 	}
@@ -357,13 +358,13 @@ func TestNext_FaultWithRetriesOfItsOwn(t *testing.T) {
 	}
 }
 
-// An error that an SDK throws and that has no name is retried as each preset says: by patient alone.
+// An error that an SDK throws and that has no name is retried as each preset says: by patient and attended alone.
 func TestNext_UnknownByPreset(t *testing.T) {
 	for _, name := range policy.Presets() {
 		p, _ := policy.Preset(name)
 		_, v := p.Next(policy.Run{Started: start}, &unknown, false, start, 0.5)
-		if retried := v.Stop == ""; retried != (name == "patient") {
-			t.Errorf("%s: stop %q after an unknown fault, want it retried by patient alone", name, v.Stop)
+		if retried := v.Stop == ""; retried != (name == "patient" || name == "attended") {
+			t.Errorf("%s: stop %q after an unknown fault, want it retried by patient and attended alone", name, v.Stop)
 		}
 	}
 }

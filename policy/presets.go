@@ -37,6 +37,23 @@ func Interactive() Policy {
 	}
 }
 
+// Attended is for a user who may leave: Interactive's ten waits, then 60 s, 5 min,
+// 10 min, 15 min and 30 min each, ±10 %, up to eight hours of waiting in all. It
+// tries the kinds of faults that Patient does.
+func Attended() Policy {
+	p := Patient()
+	p.Backoff = Backoff{
+		Steps: []time.Duration{
+			time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second,
+			30 * time.Second, 30 * time.Second, 30 * time.Second, 30 * time.Second, 30 * time.Second,
+			time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+		},
+		Jitter: Jitter{Down: 0.1, Up: 0.1},
+		Max:    30 * time.Minute,
+	}
+	return p
+}
+
 // Worker is for a long unattended task: waits of 3 s, 5 s, 10 s,
 // 30 s, then 60 s each, up to 10 % longer, ten retries. A provider may ask for
 // waits of up to fifteen minutes.
@@ -85,6 +102,7 @@ var presets = []struct {
 }{
 	{"patient", Patient},
 	{"interactive", Interactive},
+	{"attended", Attended},
 	{"worker", Worker},
 	{"simple", Simple},
 	{"council", func() Policy { return Council(CouncilBudget) }},

@@ -63,7 +63,7 @@ func TestCLI_BadInputIsOneLine(t *testing.T) {
 		{"", "config show --log loud", 2, "want a level"},
 		{"", "config check a b", 2, "(see ridethrough config check --help)"},
 		{"RIDETHROUGH_HOSTS=http://x", "serve", 78, "RIDETHROUGH_HOSTS: \"http://x\"; want a host"},
-		{"", "serve --policy forever", 2, "want patient, interactive, worker, simple, council or none"},
+		{"", "serve --policy forever", 2, "want patient, interactive, attended, worker, simple, council or none"},
 		{"", "serve --upstream localhost:8485", 2, "want NAME=URL"},
 		{"", "serve --upstream acme=http://127.0.0.1:1", 2, "want anthropic, gemini, openai, cohere, vertex, ollama, lmstudio or bedrock"},
 		{"", "serve --upstream openai=127.0.0.1:1", 2, "want a base URL"},

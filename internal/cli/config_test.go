@@ -244,12 +244,14 @@ func TestConfigShow_OriginCoversAgents(t *testing.T) {
 		"#   upstreams.openai.key.env: OPENAI_API_KEY  # OPENAI_API_KEY\n" +
 		"#   upstreams.anthropic.key.file: not used  # ANTHROPIC_BASE_URL\n"
 	want := "\n# In place of that, conversations and council use:\n" + both +
-		"\n# In place of that, run and chat use:\n#   policy: interactive  # default of run and chat\n" + both
+		"\n# In place of that, run uses:\n#   policy: interactive  # default of run\n" + both +
+		"\n# In place of that, chat uses:\n#   policy: attended  # default of chat\n" + both
 	if code != 0 || errs != "" || !strings.HasSuffix(out, want) || strings.Contains(out, "k-secret") {
 		t.Errorf("code %d, %s\ngot\n%s\nwant at its end\n%s", code, errs, out, want)
 	}
 	_, out, _ = run(t, []string{"RIDETHROUGH_POLICY=worker"}, "config", "show", "--origin", "--config", path)
-	if want := "\n# In place of that, run and chat use:\n#   upstreams.anthropic.policy: not used  # RIDETHROUGH_POLICY\n"; !strings.HasSuffix(out, want) {
+	const instead = ":\n#   upstreams.anthropic.policy: not used  # RIDETHROUGH_POLICY\n"
+	if want := "\n# In place of that, run uses" + instead + "\n# In place of that, chat uses" + instead; !strings.HasSuffix(out, want) {
 		t.Errorf("got\n%s\nwant at its end\n%s", out, want)
 	}
 	path = write(t, t.TempDir(), "c.yaml", "policy: simple\n")

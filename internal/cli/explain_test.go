@@ -10,6 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/internal/cli"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/policy"
 )
 
 // explain runs the command on a text.
@@ -51,8 +52,8 @@ func TestExplain_InputFormats(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &got); code != 0 || err != nil {
 			t.Fatalf("%s: code %d, %q %q, %v", tt.name, code, out, errs, err)
 		}
-		if got.Kind != tt.kind || got.Status != tt.status || got.Rule == "" || len(got.Verdicts) != 5 {
-			t.Errorf("%s: got %s, want kind %s, status %d, a rule and five verdicts", tt.name, out, tt.kind, tt.status)
+		if got.Kind != tt.kind || got.Status != tt.status || got.Rule == "" || len(got.Verdicts) != len(policy.Presets()) {
+			t.Errorf("%s: got %s, want kind %s, status %d, a rule and a verdict of each preset", tt.name, out, tt.kind, tt.status)
 		}
 	}
 }
@@ -98,7 +99,7 @@ func TestExplain_Policies(t *testing.T) {
 		}
 	}
 	_, out, _ = explain(t, "invalid x-api-key", "--status", "401")
-	if strings.Count(out, "stop: final") != 5 {
+	if strings.Count(out, "stop: final") != len(policy.Presets()) {
 		t.Errorf("a bad key:\n%s", out)
 	}
 	_, out, _ = explain(t, "HTTP/1.1 429\nretry-after: 18000\n\n{}")

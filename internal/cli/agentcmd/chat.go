@@ -105,7 +105,7 @@ func (c *chatCmd) run(ctx context.Context, prompt string) error {
 	if err != nil {
 		return err
 	}
-	if c.config, err = c.settings.Interactive(); err != nil {
+	if c.config, err = c.settings.ForUser("attended", "chat"); err != nil {
 		return err
 	}
 	plain := c.plain || isSet(c.streams.Env("RIDETHROUGH_PLAIN")) || !tui.Interactive(c.streams.In, c.streams.Out, c.streams.Env)

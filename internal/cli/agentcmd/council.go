@@ -139,7 +139,7 @@ func (c *councilCmd) openModels() error {
 	if err != nil {
 		return err
 	}
-	conf, err := c.settings.Interactive()
+	conf, err := c.settings.ForUser("interactive", "council")
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (c *runCmd) newAgent() (w agent.Agent, err error) {
 
 // agents returns what makes the agent, with --max-wait applied.
 func (c *runCmd) agents() (app.Agents, error) {
-	conf, err := c.settings.Interactive()
+	conf, err := c.settings.ForUser("interactive", "run")
 	if err != nil {
 		return app.Agents{}, err
 	}
@@ -120,9 +120,9 @@ func (c *runCmd) waitLimit(e turn.Error) string {
 		return "the next retry would exceed --max-wait " + outlook.Duration(c.maxWait)
 	}
 	if c.serverURL() == "" && c.maxWait > 0 && c.maxWait < e.Waited+e.RetryAfter {
-		return display.RetryAfter(e, " with --max-wait 0")
+		return display.LongerWait(e, " with --max-wait 0")
 	}
-	return display.RetryAfter(e, "")
+	return display.LongerWait(e, "")
 }
 
 // maxTotalWait returns the longest total wait; 0: the policy's limit.

@@ -184,9 +184,9 @@ func (f *Flags) Resolve() (t Resolved, err error) {
 	return t, t.Level.UnmarshalText([]byte(t.Config.Log))
 }
 
-// Interactive returns the configuration for a command with a waiting user. The policy of the flag or the
-// environment holds at every upstream; one that is set nowhere is interactive.
-func (f *Flags) Interactive() (conf config.Config, err error) {
+// ForUser returns the configuration for a command with a waiting user. The policy of the flag or the
+// environment holds at every upstream; one that is set nowhere is the preset, by default of the command user.
+func (f *Flags) ForUser(preset, user string) (conf config.Config, err error) {
 	path, named := f.File()
 	conf, err = config.Load(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
@@ -201,7 +201,7 @@ func (f *Flags) Interactive() (conf config.Config, err error) {
 	if conf.Overridden("policy") != "" {
 		conf.UseOnePolicy()
 	}
-	conf.UseDefault("interactive", "default of run and chat")
+	conf.UseDefault(preset, "default of "+user)
 	return conf, nil
 }
 

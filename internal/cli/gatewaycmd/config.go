@@ -74,8 +74,8 @@ func configShow(s command.Streams, agents func(config.Config) config.Config) *co
 		Short: "Show the effective configuration",
 		Long: "show prints the configuration that `ridethrough serve` would use, defaults included, as an equivalent\n" +
 			"file. With --origin, each value has a comment with its source, and comments below it say what conversations\n" +
-			"and council, and what run and chat use in place of it. Keys are never shown, only where they are stored. It\n" +
-			"takes the flags of `ridethrough serve`.",
+			"and council, and what run and what chat use in place of it. Keys are never shown, only where they are\n" +
+			"stored. It takes the flags of `ridethrough serve`.",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			c, err := from.Read()
@@ -84,11 +84,15 @@ func configShow(s command.Streams, agents func(config.Config) config.Config) *co
 			}
 			shown := c.Show(origin)
 			if origin {
-				attended, err := from.Interactive()
+				run, err := from.ForUser("interactive", "run")
 				if err != nil {
 					return configflags.Explain(err)
 				}
-				shown += agentsUse(&c, agents(c), agents(attended))
+				chat, err := from.ForUser("attended", "chat")
+				if err != nil {
+					return configflags.Explain(err)
+				}
+				shown += agentsUse(&c, agents(c), agents(run), agents(chat))
 			}
 			_, err = io.WriteString(command.Text(s.Out), shown)
 			return command.Failed(err)
@@ -101,13 +105,15 @@ func configShow(s command.Streams, agents func(config.Config) config.Config) *co
 
 // agentsUse returns, as comments, what agents use in place of the gateway's configuration: those without a waiting
 // user, and those with one.
-func agentsUse(gateway *config.Config, served, attended config.Config) string {
+func agentsUse(gateway *config.Config, served, run, chat config.Config) string {
 	text := ""
 	for _, a := range []struct{ who, uses string }{
-		{"conversations and council", served.ShowChanges(gateway)}, {"run and chat", attended.ShowChanges(gateway)},
+		{"conversations and council use", served.ShowChanges(gateway)},
+		{"run uses", run.ShowChanges(gateway)},
+		{"chat uses", chat.ShowChanges(gateway)},
 	} {
 		if a.uses != "" {
-			text += "\n# In place of that, " + a.who + " use:\n" + a.uses
+			text += "\n# In place of that, " + a.who + ":\n" + a.uses
 		}
 	}
 	return text

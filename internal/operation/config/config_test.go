@@ -131,7 +131,7 @@ var mistakes = []struct{ text, want string }{
 	{"policy: {backoff: [300000d]}", `1:20: "300000d": it is too large; want a time above zero, such as 30s, 5m or 1d12h`},
 	{"policy: {backoff: [-5s]}", `1:20: "-5s"; want a time above zero, such as 30s, 5m or 1d12h`},
 	{"policy: {retries: 3}", `1:9: a policy needs backoff or preset`},
-	{"policy: {preset: patience}", `1:18: "patience"; want a preset: patient, interactive, worker, simple or council`},
+	{"policy: {preset: patience}", `1:18: "patience"; want a preset: patient, interactive, attended, worker, simple or council`},
 	{"policy: {backoff: [1s], retries: -1}", `1:34: "-1"; want a number from 0, or unlimited`},
 	{"policy: {backoff: [1s], retries: many}", `1:34: "many"; want a number from 0, or unlimited`},
 	{"policy: {backoff: [1s], retries: 1.5}", `1:34: "1.5"; want a number from 0, or unlimited`},

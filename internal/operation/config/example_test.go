@@ -128,7 +128,7 @@ func ExampleConfig_Named() {
 	fmt.Println(err)
 	// Output:
 	// 3 <nil>
-	// unknown policy "slow"; want patient, interactive, worker, simple, council, none or quick
+	// unknown policy "slow"; want patient, interactive, attended, worker, simple, council, none or quick
 }
 
 // A scenario of the lab is read as strictly as the configuration.

@@ -35,7 +35,7 @@ func serving() []field[Config] {
 func asking() []field[Config] {
 	return []field[Config]{
 		newField("policy", choices(), func(c *Config) *choice { return &c.policy }, fieldDoc{
-			"The retry policy of upstreams without a policy of their own. run and chat are interactive without it.", "patient", "",
+			"The retry policy of upstreams without a policy of their own. Without it, run is interactive and chat is attended.", "patient", "",
 		}),
 		newField("quota", quotas("quota", true), func(c *Config) *quota { return &c.quota }, fieldDoc{
 			"What follows when a usage window is spent, such as the five hours of a subscription, and the provider says when it opens again. Accounts without credit and spend caps, which do not open by themselves, end a call at once. run and chat wait only with a quota in the file.", "", "the defaults",

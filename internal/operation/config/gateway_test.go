@@ -299,7 +299,7 @@ func TestConfig_FlagsAndEnvironmentOverrideFile(t *testing.T) {
 	}
 	for _, tt := range [][3]string{
 		{"listen", "8484", "want HOST:PORT"},
-		{"policy", "forever", `unknown policy "forever"; want patient, interactive, worker, simple, council or none`},
+		{"policy", "forever", `unknown policy "forever"; want patient, interactive, attended, worker, simple, council or none`},
 		{"log", "loud", "want a level"},
 	} {
 		if err := c.Set(tt[0], tt[1], "--x"); err == nil || !strings.Contains(err.Error(), tt[2]) {

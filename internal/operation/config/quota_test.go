@@ -71,7 +71,7 @@ func TestConfig_QuotaOfRunAndChat(t *testing.T) {
 		if err != nil {
 			t.Fatalf("parse: %v", err)
 		}
-		c.UseDefault("interactive", "default of run and chat")
+		c.UseDefault("interactive", "default of run")
 		if got := c.Retry().Quota; got != want {
 			t.Errorf("%q: %+v, want %+v", text, got, want)
 		}

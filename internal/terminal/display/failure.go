@@ -22,7 +22,7 @@ func Headline(e turn.Error) string {
 	case !outage:
 		text += ": " + cause(e)
 	default:
-		return text + ". " + cmp.Or(advice(e), "Check your connection and try again.")
+		return text + ". " + cmp.Or(advice(e), checkConnection)
 	}
 	return strings.TrimSuffix(text+". "+advice(e), " ")
 }
@@ -54,24 +54,51 @@ func advice(e turn.Error) string {
 		return "LM Studio could not load the model: unload another one, or choose a smaller one, and try again."
 	case onThisMachine(e.Provider) && e.Fault.Status == 0 && !e.Committed() && fault.Transient.Has(e.Fault.Kind):
 		return "Check that " + e.Provider + " is running and try again."
+	case e.Fault.Kind == fault.RateLimited:
+		return cmp.Or(e.Provider, "The provider") + " limits how much is sent: try again later."
+	case fault.Transient.Has(e.Fault.Kind) && e.Fault.Status >= 400:
+		return "The fault is at " + cmp.Or(e.Provider, "the provider") + ": try again later."
 	case fault.Transient.Has(e.Fault.Kind):
-		return "Check your connection and try again."
+		return checkConnection
 	}
 	return ""
 }
 
-// RetryAfter says that the provider asks for a longer wait than the policy allows, and whether the most patient
-// preset would wait it out; "": it does not ask for one. with is what else that takes, such as a flag; "": nothing.
-func RetryAfter(e turn.Error, with string) string {
-	if e.RetryAfter <= 0 || e.Fault == nil {
+// checkConnection is the advice about a failure without an answer from the provider.
+const checkConnection = "Check your connection and try again."
+
+// MayPass reports whether the same request may be answered later: the fault is not about the request or the account's
+// credentials.
+func MayPass(e turn.Error) bool {
+	if e.Fault == nil {
+		return true
+	}
+	switch e.Fault.Kind {
+	case fault.Auth, fault.Invalid, fault.Refused, fault.TooLong:
+		return false
+	}
+	return true
+}
+
+// LongerWait says what would have waited longer: the most patient preset, if it goes on after such a failure. Where
+// the provider asks for more than the policy allows, it says for how much. "": nothing would. with is what else that
+// takes, such as a flag; "": nothing.
+func LongerWait(e turn.Error, with string) string {
+	if e.Fault == nil || e.Committed() || e.Stop == policy.GivenUp || e.Fault.GivenUp {
 		return ""
 	}
-	text := "the provider asks for " + wholeTime(e.RetryAfter)
+	patient := policy.Patient()
 	asks := fault.Error{Kind: e.Fault.Kind, Wait: e.RetryAfter}
-	if _, v := policy.Patient().Next(policy.Run{Tries: e.Retries, Slept: e.Waited}, &asks, false, time.Time{}, 0); v.Stop == "" {
-		text += "; --policy patient would wait it out" + with
+	_, v := patient.Next(policy.Run{Tries: e.Retries, Slept: e.Waited}, &asks, false, time.Time{}, 0)
+	switch {
+	case e.RetryAfter > 0 && v.Stop == "":
+		return "the provider asks for " + wholeTime(e.RetryAfter) + "; --policy patient would wait it out" + with
+	case e.RetryAfter > 0:
+		return "the provider asks for " + wholeTime(e.RetryAfter)
+	case e.Retries > 0 && v.Stop == "":
+		return "--policy patient would go on for " + wholeTime(patient.MaxWait-e.Waited) + with
 	}
-	return text
+	return ""
 }
 
 // wholeTime is a time in words, rounded up: "40 s", "15 min", "26 h".

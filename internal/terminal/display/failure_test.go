@@ -25,8 +25,10 @@ func TestHeadline_AdvisesTheUser(t *testing.T) {
 		failure turn.Error
 		want    string
 	}{
-		{failed(fault.Error{Kind: fault.Overloaded, Status: 529}, "anthropic", 10, false), "Failed after 10 retry attempts. Check your connection and try again."},
-		{failed(fault.Error{Kind: fault.Overloaded, Status: 529}, "anthropic", 1, false), "Failed after 1 retry attempt. Check your connection and try again."},
+		{failed(fault.Error{Kind: fault.Overloaded, Status: 529}, "anthropic", 10, false), "Failed after 10 retry attempts. The fault is at anthropic: try again later."},
+		{failed(fault.Error{Kind: fault.RateLimited, Status: 429}, "openai", 3, false), "Failed after 3 retry attempts. openai limits how much is sent: try again later."},
+		{failed(fault.Error{Kind: fault.Unavailable}, "anthropic", 10, false), "Failed after 10 retry attempts. Check your connection and try again."},
+		{failed(fault.Error{Kind: fault.Overloaded, Status: 529}, "anthropic", 1, false), "Failed after 1 retry attempt. The fault is at anthropic: try again later."},
 		{failed(fault.Error{Kind: fault.Unavailable}, "ollama", 10, false), "Failed after 10 retry attempts. Check that ollama is running and try again."},
 		{failed(fault.Error{Kind: fault.Unavailable}, "lmstudio", 1, false), "Failed after 1 retry attempt. Check that lmstudio is running and try again."},
 		{
@@ -45,7 +47,7 @@ func TestHeadline_AdvisesTheUser(t *testing.T) {
 	}
 }
 
-func TestRetryAfter_NamesThePolicyThatWaits(t *testing.T) {
+func TestLongerWait_NamesThePolicy(t *testing.T) {
 	for _, tt := range []struct {
 		asks, waited time.Duration
 		want         string
@@ -57,8 +59,31 @@ func TestRetryAfter_NamesThePolicyThatWaits(t *testing.T) {
 		{25*time.Hour + time.Minute, 0, "the provider asks for 26 h"},
 	} {
 		e := turn.Error{Fault: &fault.Error{Kind: fault.RateLimited, Status: 429}, RetryAfter: tt.asks, Waited: tt.waited}
-		if got := display.RetryAfter(e, ""); got != tt.want {
+		if got := display.LongerWait(e, ""); got != tt.want {
 			t.Errorf("%v after %v: got %q, want %q", tt.asks, tt.waited, got, tt.want)
+		}
+	}
+}
+
+// A failure says what would have waited longer, unless the call was ended by command or nothing helps.
+func TestLongerWait_AfterThePolicyHasEnded(t *testing.T) {
+	overloaded := &fault.Error{Kind: fault.Overloaded, Status: 529}
+	for _, tt := range []struct {
+		name    string
+		failure turn.Error
+		want    string
+	}{
+		{"ten retries", turn.Error{Fault: overloaded, Retries: 10, Waited: 3 * time.Minute}, "--policy patient would go on for 8 h"},
+		{"half of the budget", turn.Error{Fault: overloaded, Retries: 14, Waited: 5 * time.Hour}, "--policy patient would go on for 3 h"},
+		{"after its budget", turn.Error{Fault: overloaded, Retries: 21, Waited: 28000 * time.Second}, ""},
+		{"not retried", turn.Error{Fault: overloaded}, ""},
+		{"given up", turn.Error{Fault: overloaded, Retries: 3, Stop: policy.GivenUp}, ""},
+		{"part of it was shown", turn.Error{Fault: overloaded, Retries: 3, Stop: policy.Committed}, ""},
+		{"does not pass", turn.Error{Fault: &fault.Error{Kind: fault.Invalid}, Retries: 3}, ""},
+		{"ours", turn.Error{Retries: 3}, ""},
+	} {
+		if got := display.LongerWait(tt.failure, ""); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

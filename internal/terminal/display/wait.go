@@ -54,6 +54,24 @@ func WaitLine(w policy.Wait, now time.Time, width int, keys ...string) string {
 	return strings.Join(parts, " · ")
 }
 
+// Slower is the line about the first long wait after quick ones, which were those before: where the next tries come
+// less often, and until when. "": it is no such wait.
+func Slower(before, w policy.Wait, now time.Time) string {
+	ours := func(w policy.Wait) bool { return !w.Verdict.Hinted && !w.Verdict.Window }
+	if !ours(w) || !ours(before) || w.Retry() < 2 || w.Limit != policy.Unlimited ||
+		before.Verdict.Wait >= slow || w.Verdict.Wait < slow {
+		return ""
+	}
+	text := "· The quick tries are used up: from here on the waits are longer"
+	if !w.Deadline.IsZero() {
+		text += ", until " + Clock(w.Deadline, now)
+	}
+	return text
+}
+
+// slow is how long a wait is at least that is no quick one; less than a minute, because of its jitter.
+const slow = 50 * time.Second
+
 // shortCause is the fault in one word.
 func shortCause(f *fault.Error) string {
 	if f.Status == 0 && f.Kind == fault.Unavailable {

@@ -136,3 +136,30 @@ func BenchmarkLine(b *testing.B) {
 		waitLine(gone, 90*time.Second, 80, "r now", "d details")
 	}
 }
+
+// The change from quick tries to long waits is said once, and only where the policy makes it.
+func TestSlower_AtTheFirstLongWait(t *testing.T) {
+	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.Local)
+	wait := func(tries, limit int, d time.Duration) policy.Wait {
+		return policy.Wait{Run: policy.Run{Tries: tries}, Limit: limit, Verdict: policy.Verdict{Wait: d}, Deadline: now.Add(8 * time.Hour)}
+	}
+	asked := wait(11, policy.Unlimited, time.Minute)
+	asked.Verdict.Hinted = true
+	quick := wait(10, policy.Unlimited, 30*time.Second)
+	const want = "· The quick tries are used up: from here on the waits are longer, until 20:00"
+	for _, tt := range []struct {
+		name      string
+		before, w policy.Wait
+		want      string
+	}{
+		{"changes over", quick, wait(11, policy.Unlimited, 54*time.Second), want},
+		{"another quick one", wait(9, policy.Unlimited, 30*time.Second), quick, ""},
+		{"a later long one", wait(11, policy.Unlimited, time.Minute), wait(12, policy.Unlimited, 5*time.Minute), ""},
+		{"the provider asks for it", quick, asked, ""},
+		{"with a limit", wait(4, 10, 30*time.Second), wait(5, 10, time.Minute), ""},
+	} {
+		if got := display.Slower(tt.before, tt.w, now); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -240,7 +240,7 @@ func (m *model) onSealed(e turn.Sealed) tea.Cmd {
 	was := m.turn
 	m.finishAnswer()
 	m.calls, m.wait = nil, nil
-	m.turn = turnState{retryable: e.Status == turn.Failed}
+	m.turn = turnState{retryable: e.Status == turn.Failed && !was.hopeless}
 	m.question.on(e)
 	if m.replay.printing {
 		return nil

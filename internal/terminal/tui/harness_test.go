@@ -42,19 +42,16 @@ type service struct {
 	cancelHangs chan struct{} // Cancel returns when it is closed; nil: at once
 	sendErr     error         // of Send
 	cancelErr   error         // of Cancel
-	patient     bool          // uses the policy patient
+	policy      policy.Policy // of the turns; as it is set before the first
 }
 
 // newService returns a service whose model gives these answers.
 func newService(t *testing.T, answers ...llmtest.Answer) *service {
-	s := &service{model: llmtest.New(large, answers...)}
+	s := &service{model: llmtest.New(large, answers...), policy: policy.Interactive()}
 	memory := store.Memory()
 	s.runner = conversation.New(conversation.Config{Store: memory, ParkAfter: 24 * time.Hour, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
 		w := agent.Agent{Model: s.model, Tools: s.tools}
-		w.Retry.Policy = policy.Interactive()
-		if s.patient {
-			w.Retry.Policy = policy.Patient()
-		}
+		w.Retry.Policy = s.policy
 		w.Retry.Policy.Backoff.Jitter = policy.Jitter{}
 		return w, nil
 	}})

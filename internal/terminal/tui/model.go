@@ -76,6 +76,7 @@ type turnState struct {
 	cancelingSince time.Time // since when it is being canceled; zero: it is not
 	cancelFailed   bool      // it could not be canceled
 	retryable      bool      // the last turn failed and can be retried
+	hopeless       bool      // its failure does not pass by itself, so that trying again is not offered
 	returned       input     // the prompt that came back from the last turn, which was canceled before an answer; id: of the turn that asks it again
 }
 

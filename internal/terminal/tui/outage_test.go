@@ -15,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/policy"
 )
 
 var busy = &fault.Error{Kind: fault.Overloaded, Status: 529, Message: "Overloaded", RequestID: "req_011"}
@@ -59,7 +60,7 @@ func TestWait_CountsDownOnWholeSeconds(t *testing.T) {
 func TestWait_LongOneTicksByTheMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newService(t, llmtest.Fails(&fault.Error{Kind: fault.Quota, Status: 429, Message: "limit", Wait: 10 * time.Minute}), llmtest.Says("ok"))
-		h.patient = true
+		h.policy = policy.Patient()
 		s := start(t, config(h), 80, 24)
 		s.types("x")
 		before := minutesLeft(t, s.screen())
@@ -90,7 +91,7 @@ func TestFailure_KeyRRetriesTheTurn(t *testing.T) {
 		s := start(t, config(h), 80, 24)
 		s.types("Are you there?")
 		s.wait(4 * time.Minute)
-		s.sees("Failed after 10 retry attempts. Check your connection and try again.", "HTTP 529: Overloaded", "request req_011",
+		s.sees("Failed after 10 retry attempts. The fault is at acme: try again later.", "HTTP 529: Overloaded", "request req_011",
 			"Nothing is lost", "ridethrough chat --session conv-a", "r tries again")
 		s.golden("exhausted")
 		s.keys("r")
@@ -103,6 +104,41 @@ func TestFailure_KeyRRetriesTheTurn(t *testing.T) {
 			t.Errorf("messages of the retried turn: got %v, want the prompt once", asked[len(asked)-1].Messages)
 		}
 	})
+}
+
+// chat's default outlasts an hour, and says where its waits get long.
+func TestAttended_SaysThatTheQuickTriesAreUsedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newService(t, fails(13, llmtest.Says("At last."))...)
+		h.policy = policy.Attended()
+		s := start(t, config(h), 100, 24)
+		s.types("Are you there?")
+		s.wait(3 * time.Minute)
+		if screen := s.screen(); strings.Contains(screen, "quick tries") {
+			t.Errorf("screen in the quick tries: got the change-over, want none:\n%s", screen)
+		}
+		s.wait(10 * time.Minute)
+		s.sees("· The quick tries are used up: from here on the waits are longer, until ", "attempt 13, gives up")
+		s.wait(10 * time.Minute)
+		s.sees("At last.", "Recovered after 13 retries")
+		if n := strings.Count(s.screen(), "quick tries"); n != 1 {
+			t.Errorf("change-overs: got %d, want 1:\n%s", n, s.screen())
+		}
+	})
+}
+
+// What does not pass by itself is not offered to be tried again.
+func TestFailure_OffersNoTryThatCannotHelp(t *testing.T) {
+	for _, kind := range []fault.Kind{fault.Auth, fault.Invalid, fault.Refused, fault.TooLong} {
+		synctest.Test(t, func(t *testing.T) {
+			s := start(t, config(newService(t, llmtest.Fails(&fault.Error{Kind: kind, Status: 400, Message: "no"}))), 80, 24)
+			s.types("x")
+			s.sees("Nothing is lost")
+			if screen := s.screen(); strings.Contains(screen, "tries again") {
+				t.Errorf("%v: got an offer to try again, want none:\n%s", kind, screen)
+			}
+		})
+	}
 }
 
 func TestFailure_StaysForTenSeconds(t *testing.T) {

@@ -18,6 +18,11 @@ import (
 func (ps *plainSession) onProviderEvent(e turn.Event) {
 	switch e := e.(type) {
 	case turn.Retry:
+		if ps.wait != nil {
+			if slower := display.Slower(*ps.wait, e.Wait, time.Now()); slower != "" {
+				ps.line(slower)
+			}
+		}
 		ps.wait = &e.Wait
 		ps.waitFor(e.Verdict.Wait)
 	case turn.Waiting:
@@ -41,10 +46,10 @@ func (ps *plainSession) onProviderEvent(e turn.Event) {
 		for _, line := range display.Details(e) {
 			ps.line("  " + line)
 		}
-		if asks := display.RetryAfter(e, ""); asks != "" {
+		if asks := display.LongerWait(e, ""); asks != "" {
 			ps.line("  " + asks)
 		}
-		ps.line("  Nothing is lost: the conversation is kept. /again tries again.")
+		ps.line("  " + kept(e, "/again"))
 	}
 }
 

@@ -68,6 +68,9 @@ func (m *model) onRetry(id string, e turn.Retry) {
 	reason := printable.Line(e.Fault.Redacted())
 	if m.wait != nil && w.Retry() > m.wait.Retry() {
 		w.trail = m.wait.trail
+		if slower := display.Slower(m.wait.Wait, w.Wait, time.Now()); slower != "" {
+			m.printWrapped(m.paint.amber, slower)
+		}
 	}
 	if w.Retry() == 1 || m.wait == nil && len(w.trail) == 0 {
 		m.printWrapped(m.paint.amber, "▲ "+reason)
@@ -88,6 +91,7 @@ func (m *model) printWrapped(color func(string) string, text string) {
 func (m *model) onError(e turn.Error) {
 	m.wait = nil
 	m.finishAnswer()
+	m.turn.hopeless = !display.MayPass(e)
 	m.failure = &shownFailure{Error: e, shownUntil: time.Now().Add(failureDuration)}
 	if m.replay.printing {
 		m.foldFailure(true)
@@ -111,16 +115,25 @@ func (m *model) failureText(e turn.Error) []string {
 	for _, line := range display.Details(e) {
 		lines = append(lines, "  "+line)
 	}
-	if asks := display.RetryAfter(e, ""); asks != "" {
+	if asks := display.LongerWait(e, ""); asks != "" {
 		lines = append(lines, "  "+asks)
 	}
-	lines = append(lines, "  Nothing is lost: the conversation is kept. r tries again.")
+	lines = append(lines, "  "+kept(e, "r"))
 	if m.conv != nil {
 		if command := m.Resume(m.conv.ID()); command != "" {
 			lines = append(lines, "  To resume: "+printable.Text(command))
 		}
 	}
 	return lines
+}
+
+// kept says that a failure has lost nothing, and what tries again if that can help.
+func kept(e turn.Error, again string) string {
+	const text = "Nothing is lost: the conversation is kept."
+	if !display.MayPass(e) {
+		return text
+	}
+	return text + " " + again + " tries again."
 }
 
 // printError prints the failure of an operation.

@@ -119,5 +119,7 @@ function remedy(e: Ended): string {
   if (e.kind === 'quota') return `Check the account at ${at} and try again.`
   if (!transient.has(e.kind ?? '')) return ''
   if (local.has(at) && !isFromServer(e) && !e.committed) return `Check that ${at} is running and try again.`
+  if (e.kind === 'rate-limited') return `${e.provider ?? 'The provider'} limits how much is sent: try again later.`
+  if (isFromServer(e)) return `The fault is at ${at}: try again later.`
   return 'Check your connection and try again.'
 }
