@@ -184,7 +184,7 @@ type crash struct {
 // retry returns the wait that follows the failure, or what is left of it at an instant, as an event.
 func (c crash) retry(now time.Time) turn.Retry {
 	return turn.Retry{Name: c.Model, Wait: policy.Wait{
-		Run: c.Run, Fault: &fault.Error{Kind: fault.Unknown, Code: WorkerFailed, Message: c.Message},
+		Run: c.Run, Fault: &fault.Error{Kind: fault.Unknown, Code: turn.WorkerFailed, Message: c.Message},
 		Verdict: policy.Verdict{Wait: max(0, c.WakeAt.Sub(now))}, Due: c.WakeAt, Limit: cmp.Or(c.Limit, policy.Unlimited),
 	}}
 }

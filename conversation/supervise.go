@@ -62,10 +62,6 @@ func (w *worker) supervise(ctx context.Context, f *failed, at time.Time) error {
 	return w.runner.Store.Schedule(ctx, newJob(w.log.id, w.turn, payload{}), c.WakeAt)
 }
 
-// WorkerFailed is the code of a wait, and of a turn's end, that no provider has caused: workers of the turn have
-// failed, or have died with their process.
-const WorkerFailed = "worker"
-
 // announceRestart tells the readers of a turn, and Config.OnEvent, that another worker takes it up after a wait.
 func (w *worker) announceRestart(ctx context.Context, e turn.Retry) {
 	w.report(ctx, agent.Report{Name: e.Name, Event: e})
@@ -78,7 +74,7 @@ func (w *worker) giveUp(ctx context.Context, why error, failures int) error {
 	if errors.Is(why, errDied) {
 		message = fmt.Sprintf("the process that worked on this turn died %d times in a row, each time within seconds of taking it up", failures)
 	}
-	return w.end(ctx, turn.Failed, turn.Error{Message: message, Kind: fault.Unknown.String(), Code: WorkerFailed, Retries: failures - 1})
+	return w.end(ctx, turn.Failed, turn.Error{Message: message, Kind: fault.Unknown.String(), Code: turn.WorkerFailed, Retries: failures - 1})
 }
 
 // proveLife notes that the worker of a turn lives, soon after its claim and much later, if workers of the

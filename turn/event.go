@@ -101,6 +101,10 @@ type Switched struct {
 // since the last kept event is void.
 type Restarted struct{}
 
+// WorkerFailed is the code of a wait, and of a turn's end, that no provider has caused: workers of the turn have
+// failed, or have died with their process.
+const WorkerFailed = "worker"
+
 // Error is the reason why a turn or a call failed for good.
 type Error struct {
 	llm.Name                // the model

@@ -104,17 +104,19 @@ var house = []row{
 		floor: 3, path: "internal/operation/config", uses: "fault fault/classify policy gateway internal/sigv4 internal/operation/access internal/operation/notify internal/operation/reload internal/operation/statusfeed internal/terminal/printable",
 		parts: "github.com/goccy/go-yaml",
 	},
-	{floor: 3, path: "internal/operation/history", uses: "internal/atomicfile internal/clip internal/latency breaker fault gateway conversation retry transport turn"},
+	{floor: 3, path: "internal/operation/history", uses: "internal/atomicfile internal/clip internal/latency breaker fault gateway retry transport turn"},
 	{floor: 3, path: "internal/operation/alerts", uses: "breaker internal/operation/history internal/operation/notify internal/operation/statusfeed internal/terminal/printable"},
-	{floor: 3, path: "internal/server/api", uses: "conversation fault policy store turn wire"},
+	{floor: 3, path: "internal/server/api", uses: "turn wire"},
 	{floor: 3, path: "internal/operation/archive", uses: "internal/atomicfile store"},
-	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry store turn wire internal/operation/archive internal/server/api"},
+	{floor: 3, path: "internal/server/views", uses: "conversation fault policy store turn wire internal/server/api"},
+	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry store turn wire internal/operation/archive internal/server/api internal/server/views"},
 	{floor: 3, path: "internal/operation/doctor", uses: "internal/plural store fault conversation internal/operation/archive"},
 	{
 		floor: 3, path: "internal/app",
 		uses: "internal/await fault/classify agent council gateway internal/operation/config store store/background store/jetstream transport breaker llm policy retry provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool tool/mcp",
 	},
-	{floor: 3, path: "internal/terminal/display", uses: "internal/plural internal/terminal/printable council fault llm policy turn"},
+	{floor: 3, path: "internal/terminal/display", uses: "internal/plural internal/terminal/printable fault llm policy turn"},
+	{floor: 3, path: "internal/terminal/members", uses: "internal/plural internal/terminal/display internal/terminal/printable council fault llm"},
 	{
 		floor: 3, path: "internal/terminal/tui", uses: "internal/atomicfile store policy llm conversation turn wire internal/terminal/display internal/terminal/printable",
 		parts: "charm.land/bubbles charm.land/bubbletea charm.land/lipgloss " +
@@ -124,31 +126,31 @@ var house = []row{
 	{floor: 3, path: "internal/server/web"},
 	{floor: 3, path: "internal/server/description"},
 	{floor: 3, path: "internal/server/audit", uses: "internal/operation/logging"},
-	{floor: 3, path: "internal/server/rest", uses: "internal/clip store internal/server/api"},
-	{floor: 3, path: "internal/server/stream", uses: "store wire internal/send internal/server/rest"},
-	{floor: 3, path: "internal/server/feed", uses: "gateway conversation turn wire internal/server/api internal/server/stream"},
-	{
-		floor: 3, path: "internal/server/conversations", uses: "internal/await internal/operation/archive internal/send internal/server/audit conversation store turn wire internal/server/api internal/server/rest internal/server/stream",
-		parts: "github.com/coder/websocket",
-	},
-	{floor: 3, path: "internal/server/councils", uses: "agent conversation council turn wire internal/server/api internal/server/rest internal/server/stream"},
+	{floor: 3, path: "internal/server/rest", uses: "internal/clip internal/server/api"},
+	{floor: 3, path: "internal/server/stream", uses: "wire internal/await internal/send internal/server/rest"},
+	{floor: 3, path: "internal/server/feed", uses: "gateway turn wire internal/server/api internal/server/stream"},
 	{
 		floor: 3, path: "internal/server/live",
-		uses: "internal/plural internal/operation/access internal/server/audit fault breaker policy gateway conversation wire internal/operation/history internal/operation/statusfeed internal/server/api internal/server/rest internal/server/stream internal/server/feed internal/server/conversations ratelimit transport",
+		uses: "internal/plural internal/operation/access internal/server/audit fault breaker policy gateway wire internal/operation/history internal/operation/statusfeed internal/server/api internal/server/rest internal/server/stream internal/server/feed ratelimit transport",
 	},
 	{
 		floor: 3, path: "internal/server",
-		uses: "agent gateway internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy council conversation store turn internal/operation/history internal/operation/statusfeed internal/server/rest internal/server/stream internal/server/feed internal/server/conversations internal/server/councils internal/server/description internal/server/live",
+		uses: "gateway internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy turn internal/operation/history internal/operation/statusfeed internal/server/rest internal/server/stream internal/server/feed internal/server/description internal/server/live",
 	},
+	{
+		floor: 3, path: "internal/server/conversations", uses: "breaker gateway internal/operation/archive internal/operation/history internal/send internal/server/audit conversation store turn wire internal/server/api internal/server/rest internal/server/stream internal/server/live internal/server/views",
+		parts: "github.com/coder/websocket",
+	},
+	{floor: 3, path: "internal/server/councils", uses: "agent conversation council turn wire internal/server/api internal/server/rest internal/server/stream"},
 	{floor: 3, path: "internal/operation/cgroup"},
 	{floor: 3, path: "internal/operation/watchdog"},
-	{floor: 3, path: "internal/operation/turns", uses: "agent conversation fault gateway turn"},
 	{floor: 3, path: "internal/operation/metrics"},
 	{floor: 3, path: "internal/operation/telemetry/otlp", uses: "fault/classify policy retry", parts: "go.opentelemetry.io/otel google.golang.org/protobuf/encoding/protowire"},
 	{
-		floor: 3, path: "internal/operation/telemetry", uses: "internal/operation/metrics internal/operation/telemetry/otlp internal/operation/turns conversation fault gateway internal/operation/history policy turn",
+		floor: 3, path: "internal/operation/telemetry", uses: "internal/operation/metrics internal/operation/telemetry/otlp breaker fault gateway internal/operation/history policy turn",
 		parts: "go.opentelemetry.io/otel",
 	},
+	{floor: 3, path: "internal/operation/turns", uses: "agent conversation fault gateway internal/operation/telemetry turn"},
 	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy ratelimit retry internal/clock internal/operation/config"},
 	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/recipe"},
@@ -175,14 +177,14 @@ var house = []row{
 		floor: 3, path: "internal/cli/agentcmd",
 		uses: "fault/classify agent conversation council fault internal/app internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
 			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history internal/operation/telemetry internal/operation/turns " +
-			"internal/operation/logging internal/server internal/server/api internal/server/audit internal/server/client internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/printable internal/terminal/tui " +
+			"internal/operation/logging internal/server internal/server/api internal/server/audit internal/server/client internal/server/conversations internal/server/councils internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/members internal/terminal/printable internal/terminal/tui " +
 			"llm policy store store/background turn wire",
 		parts: "github.com/spf13/cobra",
 	},
 	{
 		floor: 3, path: "internal/cli/storecmd",
 		uses: "conversation gateway internal/app internal/lockfile internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/storeflags " +
-			"internal/operation/archive internal/operation/config internal/operation/doctor internal/server/api internal/server/client internal/terminal/printable store store/jetstream",
+			"internal/operation/archive internal/operation/config internal/operation/doctor internal/server/api internal/server/client internal/server/views internal/terminal/printable store store/jetstream",
 		parts: "github.com/spf13/cobra",
 	},
 	{

@@ -15,10 +15,10 @@ func TestGateway_BringsNothingOfAgents(t *testing.T) {
 		t.Fatalf("go list: %v", err)
 	}
 	for _, not := range []string{
-		module + "/provider", module + "/tool/mcp", module + "/store/jetstream", module + "/internal/app",
+		module + "/provider", module + "/tool", module + "/store", module + "/agent", module + "/conversation", module + "/council", module + "/internal/app",
 		"github.com/anthropics/", "github.com/openai/", "google.golang.org/genai", "github.com/ollama/", "cloud.google.com/",
 		"github.com/nats-io/", "github.com/modelcontextprotocol/", "google.golang.org/grpc", "google.golang.org/protobuf/proto",
-		"github.com/prometheus/", "github.com/charmbracelet/", "charm.land/",
+		"github.com/google/", "github.com/prometheus/", "github.com/charmbracelet/", "charm.land/",
 	} {
 		for line := range strings.Lines(string(out)) {
 			if strings.HasPrefix(line, not) {

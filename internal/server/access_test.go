@@ -15,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/councils"
 	"github.com/ridethrough/ridethrough/store"
 )
 
@@ -35,7 +36,7 @@ func TestServer_ScopesPermitTheirRoutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newConversationServerOn(t, server.Config{
 			Token: "the-single-token", Tokens: team("use", "see", "act", "see,act", "admin"),
-			Council: func([]string, string) (council.Council, error) { return council.Council{}, errors.New("no models") },
+			Extensions: []server.Extension{&councils.API{New: func([]string, string) (council.Council, error) { return council.Council{}, errors.New("no models") }}},
 		}, store.Memory())
 		for _, row := range []struct {
 			method, path, body string

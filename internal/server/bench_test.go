@@ -12,6 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
 )
@@ -83,7 +84,7 @@ func BenchmarkFollowConversation_ThousandEvents(b *testing.B) {
 			b.Fatalf("append: %v", err)
 		}
 	}
-	s := server.New(server.Config{Gateway: &fake{}, Conversations: host})
+	s := server.New(withConversations(server.Config{Gateway: &fake{}}, &conversations.API{Runner: host}))
 	r := request("GET", "/-/conversations/c1/events?until=sealed", "")
 	b.ReportAllocs()
 	for b.Loop() {

@@ -8,18 +8,19 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/store"
 )
 
 func TestChangeConversation_ChangesNamedSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newConversationServerOn(t, server.Config{Settle: func(s conversation.Settings) (conversation.Settings, error) {
+		p := newConversationServerWith(t, &conversations.API{Settle: func(s conversation.Settings) (conversation.Settings, error) {
 			if s.Model == "unheard-of" {
 				return s, errors.New("no such model")
 			}
 			return s, nil
-		}}, store.Memory())
+		}}, server.Config{}, store.Memory())
 		c := p.create("")
 		for i, body := range []string{
 			`{"title":"Files","system":"Be kind.","fallback":["acme/small"],"patienceMs":1500,"policy":"simple","effort":"low"}`,

@@ -13,7 +13,9 @@ import (
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/operation/turns"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
@@ -41,6 +43,11 @@ func newConversationServer(t *testing.T, answers ...llmtest.Answer) *conversatio
 
 // newConversationServerOn starts a server on a store.
 func newConversationServerOn(t *testing.T, c server.Config, e store.Store, answers ...llmtest.Answer) *conversationServer {
+	return newConversationServerWith(t, &conversations.API{}, c, e, answers...)
+}
+
+// newConversationServerWith starts a server with an API that has no runner yet.
+func newConversationServerWith(t *testing.T, served *conversations.API, c server.Config, e store.Store, answers ...llmtest.Answer) *conversationServer {
 	if c.Feed == nil {
 		c.Feed = feed.New()
 	}
@@ -49,7 +56,7 @@ func newConversationServerOn(t *testing.T, c server.Config, e store.Store, answe
 		w := agent.Agent{Model: p.model, Tools: p.tools, ApprovalTime: time.Hour}
 		w.Retry.Policy = policy.Patient()
 		return w, nil
-	}, OnEvent: c.Feed.WatchTurns})
+	}, OnEvent: func(e conversation.Event) { c.Feed.WatchTurn(turns.Of(e), e.Waited) }})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -58,9 +65,16 @@ func newConversationServerOn(t *testing.T, c server.Config, e store.Store, answe
 	}()
 	p.end = func() { cancel(); <-done }
 	t.Cleanup(func() { p.end(); _ = e.Close(context.Background()) })
-	c.Gateway, c.Conversations = &fake{}, p.host
+	c.Gateway, served.Runner = &fake{}, p.host
+	c = withConversations(c, served)
 	p.testServer = run(t, c)
 	return p
+}
+
+// withConversations returns a configuration with conversations, which come before its other extensions.
+func withConversations(c server.Config, served *conversations.API) server.Config {
+	c.Conversations, c.Extensions = served, append([]server.Extension{served}, c.Extensions...)
+	return c
 }
 
 // send sends a request below /-/conversations. A body is JSON unless a header says otherwise.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/store"
 )
@@ -299,7 +300,7 @@ func TestCreateConversation_ChecksAndCompletesSettings(t *testing.T) {
 			s.Model = "acme/usual"
 			return s, nil
 		}
-		p := newConversationServerOn(t, server.Config{Settle: settle}, store.Memory())
+		p := newConversationServerWith(t, &conversations.API{Settle: settle}, server.Config{}, store.Memory())
 		if status, c := p.ask("POST", "", ""); status != 201 || c["model"] != "acme/usual" {
 			t.Errorf("status %d: %v", status, c)
 		}
@@ -377,7 +378,7 @@ func FuzzBody(f *testing.F) {
 		if _, err := host.Create(t.Context(), "c1", conversation.Settings{Model: "acme/large"}); err != nil {
 			t.Fatalf("create: %v", err)
 		}
-		s := server.New(server.Config{Gateway: &fake{}, Conversations: host, Log: log})
+		s := server.New(withConversations(server.Config{Gateway: &fake{}, Log: log}, &conversations.API{Runner: host}))
 		for _, path := range []string{"", "/c1/turns", "/c1/stop", "/c1/now", "/c1/queue/t1/steer"} {
 			w := ask(s, request("POST", "/-/conversations"+path, text, "Content-Type", "application/json"))
 			if w.Code >= 500 || !json.Valid(w.Body.Bytes()) {

@@ -21,8 +21,10 @@ import (
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/councils"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -33,14 +35,18 @@ type councilServer struct {
 	models map[string]*llmtest.Model
 }
 
+// watchCouncil is the Watch of a [councils.API].
+type watchCouncil = func(id, parent string) (report func(member int, r agent.Report), end func(turn.Status))
+
 // newCouncilServer starts a server whose models give these answers.
-func newCouncilServer(t *testing.T, c server.Config, answers map[string][]llmtest.Answer) *councilServer {
+func newCouncilServer(t *testing.T, watch watchCouncil, answers map[string][]llmtest.Answer) *councilServer {
+	var c server.Config
 	h := &councilServer{models: map[string]*llmtest.Model{}, log: &bytes.Buffer{}}
 	for name, list := range answers {
 		h.models[name] = llmtest.New(llm.Name{Provider: name, Model: "large"}, list...)
 	}
 	c.Gateway, c.Log = &fake{}, slog.New(slog.NewTextHandler(h.log, nil))
-	c.Council = func(models []string, judge string) (s council.Council, err error) {
+	served := &councils.API{Watch: watch, New: func(models []string, judge string) (s council.Council, err error) {
 		for _, name := range models {
 			if h.models[name] == nil {
 				return s, errors.New("no provider has the model " + name)
@@ -51,7 +57,8 @@ func newCouncilServer(t *testing.T, c server.Config, answers map[string][]llmtes
 			s.Aggregator.Model = h.models[judge]
 		}
 		return s, nil
-	}
+	}}
+	c.Extensions = append(c.Extensions, served)
 	h.testServer = run(t, c)
 	return h
 }
@@ -125,7 +132,7 @@ end done: 2, 1, 0`
 func TestCouncil_StreamsEvents(t *testing.T) {
 	for accept, data := range map[string]string{"*/*": "", "application/x-ndjson": "", "text/event-stream": "data: "} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newCouncilServer(t, server.Config{}, some())
+			h := newCouncilServer(t, nil, some())
 			resp := h.convene(t.Context(), threeMembers, "Accept", accept)
 			defer resp.Body.Close()
 			if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || data == "" && kind != "application/x-ndjson" || data != "" && kind != accept {
@@ -168,7 +175,7 @@ func (h *councilServer) minutes(status int, body string) map[string]any {
 
 func TestCouncil_WholeAnswerAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newCouncilServer(t, server.Config{}, some())
+		h := newCouncilServer(t, nil, some())
 		m := h.minutes(200, threeMembers)
 		delete(m, "id")
 		const want = `{"status":"done","answer":"it depends","tookMs":4500,"members":[
@@ -194,7 +201,7 @@ func TestCouncil_WholeAnswerAtTheEnd(t *testing.T) {
 
 func TestCouncil_WithoutAnswerHasMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newCouncilServer(t, server.Config{}, some())
+		h := newCouncilServer(t, nil, some())
 		m := h.minutes(200, `{"question":"?","models":["answers","denies"]}`)
 		if m["status"] != "failed" || m["answer"] != nil || m["judge"] != nil || m["members"].([]any)[0].(map[string]any)["answer"] != "no" {
 			t.Errorf("%v", m)
@@ -207,7 +214,7 @@ func TestCouncil_WithoutAnswerHasMembers(t *testing.T) {
 
 func TestCouncil_UsesTheClientsTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newCouncilServer(t, server.Config{}, some())
+		h := newCouncilServer(t, nil, some())
 		m := h.minutes(200, `{"question":"?","models":["recovers","answers","hangs"],"judge":"judge","system":"Be brief.","graceMs":2000,"quorum":2,
 			"budgetMs":50000,"reserveMs":1000,"judgeBudgetMs":20000,"capMs":80000,"attemptsInPrompt":true}`)
 		late := m["members"].([]any)[2].(map[string]any)
@@ -225,7 +232,7 @@ func TestCouncil_UsesTheClientsTerms(t *testing.T) {
 
 func TestCouncil_WholeAnswerIsKeptAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newCouncilServer(t, server.Config{}, some())
+		h := newCouncilServer(t, nil, some())
 		resp := h.convene(t.Context(), `{"question":"?","models":["answers","hangs"],"budgetMs":40000}`, "Accept", "application/json")
 		defer resp.Body.Close()
 		text, err := io.ReadAll(resp.Body)
@@ -238,7 +245,7 @@ func TestCouncil_WholeAnswerIsKeptAlive(t *testing.T) {
 func TestCouncil_StopsWhenClientLeaves(t *testing.T) {
 	for _, accept := range []string{"application/json", "text/event-stream"} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newCouncilServer(t, server.Config{}, some())
+			h := newCouncilServer(t, nil, some())
 			ctx, leave := context.WithCancel(t.Context())
 			resp := h.convene(ctx, `{"question":"?","models":["answers","hangs"]}`, "Accept", accept)
 			time.Sleep(5 * time.Second)
@@ -255,7 +262,7 @@ func TestCouncil_StopsWhenClientLeaves(t *testing.T) {
 
 func TestCouncil_EndsAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newCouncilServer(t, server.Config{}, some())
+		h := newCouncilServer(t, nil, some())
 		resp := h.convene(t.Context(), `{"question":"?","models":["answers","hangs"]}`)
 		defer resp.Body.Close()
 		time.AfterFunc(5*time.Second, h.stop)
@@ -269,7 +276,7 @@ func TestCouncil_EndsAtShutdown(t *testing.T) {
 
 func TestCouncils_AreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newCouncilServer(t, server.Config{}, some())
+		h := newCouncilServer(t, nil, some())
 		ctx, leave := context.WithCancel(t.Context())
 		for range 8 {
 			resp := h.convene(ctx, `{"question":"?","models":["hangs","hangs"]}`)
@@ -291,7 +298,7 @@ func TestCouncils_AreBounded(t *testing.T) {
 
 func TestCouncils_RefuseInvalidRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newCouncilServer(t, server.Config{}, some())
+		h := newCouncilServer(t, nil, some())
 		many := `"answers"` + strings.Repeat(`,"answers"`, 16)
 		for body, want := range map[string]string{
 			`{"question":" ","models":["answers","denies"]}`:                                               "400 there is no question",
@@ -326,9 +333,11 @@ func TestCouncils_RefuseInvalidRequests(t *testing.T) {
 }
 
 func TestCouncils_NeedTokenAndOrigin(t *testing.T) {
-	c := server.Config{Gateway: &fake{}, Log: slog.New(slog.DiscardHandler), Token: "secret-secret-secret", Council: func([]string, string) (council.Council, error) {
-		t.Error("it is convened")
-		return council.Council{}, errors.New("no")
+	c := server.Config{Gateway: &fake{}, Log: slog.New(slog.DiscardHandler), Token: "secret-secret-secret", Extensions: []server.Extension{
+		&councils.API{New: func([]string, string) (council.Council, error) {
+			t.Error("it is convened")
+			return council.Council{}, errors.New("no")
+		}},
 	}}
 	s := server.New(c)
 	json := []string{"Content-Type", "application/json"}

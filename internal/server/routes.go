@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/server/councils"
 	"github.com/ridethrough/ridethrough/internal/server/description"
 	"github.com/ridethrough/ridethrough/internal/server/live"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
+	"github.com/ridethrough/ridethrough/internal/server/stream"
 )
 
 // route sets up the routes below /-/.
@@ -33,12 +33,8 @@ func (s *Server) route() {
 	if c.Metrics != nil {
 		s.routes = append(s.routes, rest.Route{Path: "/-/metrics", Methods: shows, What: "metrics for Prometheus", Serve: c.Metrics.ServeHTTP})
 	}
-	if s.conversations != nil {
-		s.routes = append(s.routes, rest.Routes(c.Log, s.conversations.Operations())...)
-	}
-	if c.Council != nil {
-		api := &councils.API{New: c.Council, Watch: c.WatchCouncil, Readers: s.readers, Log: c.Log}
-		s.routes = append(s.routes, rest.Routes(c.Log, api.Operations())...)
+	for _, e := range c.Extensions {
+		s.routes = append(s.routes, rest.Routes(c.Log, e.Operations(stream.Server{Readers: s.readers, Log: c.Log}))...)
 	}
 	if len(s.page) > 0 {
 		s.routes = append(s.routes, rest.Route{Path: pagePath, Methods: shows, What: "the page; " + pagePath + "{file} are its files", Serve: s.servePage, Public: true})
@@ -125,7 +121,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	answer := status{Status: "ok"}
 	if s.config.Store != nil {
 		answer.Store = "ok"
-		if _, err := s.store.current(); err != nil {
+		if _, err := s.config.Store(); err != nil {
 			answer.Store = "unavailable"
 			if s.sees(r) {
 				answer.Reason = err.Error()
@@ -133,4 +129,15 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	rest.Answer(w, http.StatusOK, answer)
+}
+
+// warnings returns what an operator should know, in sentences.
+func (s *Server) warnings() (all []string) {
+	if s.config.Store != nil {
+		all, _ = s.config.Store()
+	}
+	if s.config.Warnings != nil {
+		all = append(slices.Clip(all), s.config.Warnings()...)
+	}
+	return all
 }

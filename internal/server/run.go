@@ -83,9 +83,7 @@ func (s *Server) stop(ctx context.Context, server *http.Server) {
 	_ = server.Close()
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
-	if s.conversations != nil {
-		s.conversations.WaitSockets(ctx)
-	}
+	s.readers.WaitSockets(ctx)
 }
 
 // shutdown waits at most d for a server's requests and the gateway's WebSockets to end.

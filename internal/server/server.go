@@ -1,6 +1,6 @@
 // Package server is the handler of `ridethrough serve`. It stands before the gateway and refuses what must
 // not reach it: clients without the token, pages of other sites, requests that never end. Below /-/ it
-// answers the HTTP API: what waits and for what (package live), events (feed), conversations and councils. At
+// answers the HTTP API: what waits and for what (package live), events (feed), and what its extensions add. At
 // /-/ui/ it serves the page.
 //
 // It knows no provider and never retries. docs/api.md and docs/conversations.md are its manuals.
@@ -16,22 +16,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/agent"
-	"github.com/ridethrough/ridethrough/conversation"
-	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/statusfeed"
 	"github.com/ridethrough/ridethrough/internal/receive"
 	"github.com/ridethrough/ridethrough/internal/server/audit"
-	"github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/internal/server/live"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
-	"github.com/ridethrough/ridethrough/store"
-	"github.com/ridethrough/ridethrough/turn"
 )
 
 // Gateway is what stands behind the server: *gateway.Gateway, or a test's.
@@ -55,16 +49,11 @@ type Config struct {
 	Frozen   func() string                           // names the loops of the program that have frozen, for /-/livez; "" and nil: none
 	Page     fs.FS                                   // the files of the page at /-/ui/, with an index.html; nil: there is none
 
-	Conversations *conversation.Runner // nil: there are none
-	Store         store.Lifecycle      // of the conversations, whose health is shown; nil: it is not
-	// Settle completes and checks the settings of a conversation; nil: keeps them.
-	Settle func(conversation.Settings) (conversation.Settings, error)
-	// Council makes a council of models by name, with a judge that may be ""; nil: there are no councils.
-	Council func(models []string, judge string) (council.Council, error)
-	// WatchCouncil returns the OnReport of a council by its id and the traceparent of its client, and what has to be
-	// called at its end; nil: it has none.
-	WatchCouncil func(id, parent string) (report func(member int, r agent.Report), end func(turn.Status))
-	OnTurn       func(gateway.Event) // gets what happens in turns, see package turns; nil: nothing does
+	Extensions    []Extension                           // that are served below /-/ as well; nil: none
+	Conversations live.Conversations                    // that are shown beside the gateway's requests; nil: there are none
+	Store         func() (warnings []string, err error) // the health of their store; nil: there is none
+
+	OnTurn func(gateway.Event) // gets what happens in turns, see package turns; nil: nothing does
 	// Group begins the span of a council, see package turns; nil: it has none.
 	Group func(face, id, parent string) (span string, end func(turn.Status))
 
@@ -79,23 +68,27 @@ type Config struct {
 	Version string                // for the index
 }
 
+// Extension is what a server serves below /-/ besides the gateway: conversations, or councils.
+type Extension interface {
+	// Operations returns its operations for a server. It is called once.
+	Operations(stream.Server) []rest.Operation
+}
+
 // Server is the handler. Its methods may be called concurrently.
 type Server struct {
-	config        Config
-	since         time.Time      // when it was made, for the index
-	single        []access.Token // Token
-	guesses       access.Guesses
-	hosts         map[string]bool
-	origins       map[string]bool
-	guards        http.Header      // of every answer
-	page          map[string]asset // by name
-	mux           *http.ServeMux   // of the routes
-	routes        []rest.Route     // below /-/
-	readers       *stream.Readers
-	conversations *conversations.API // nil: there are none
-	refusals      refusals           // for the want of a token
-	refusedPages  refusals
-	store         storeHealth
+	config       Config
+	since        time.Time      // when it was made, for the index
+	single       []access.Token // Token
+	guesses      access.Guesses
+	hosts        map[string]bool
+	origins      map[string]bool
+	guards       http.Header      // of every answer
+	page         map[string]asset // by name
+	mux          *http.ServeMux   // of the routes
+	routes       []rest.Route     // below /-/
+	readers      *stream.Readers
+	refusals     refusals // for the want of a token
+	refusedPages refusals
 }
 
 // New returns a server. [Server.Run] serves it; as a handler in another server it leaves the bounds of
@@ -106,9 +99,6 @@ func New(c Config) *Server {
 	}
 	if c.Feed == nil {
 		c.Feed = feed.New()
-	}
-	if c.Settle == nil {
-		c.Settle = func(s conversation.Settings) (conversation.Settings, error) { return s, nil }
 	}
 	if c.Policies == nil {
 		c.Policies = func() []Policy { return nil }
@@ -129,7 +119,6 @@ func New(c Config) *Server {
 		origins: make(map[string]bool, len(c.Origins)),
 		guards:  answerGuards(),
 		readers: stream.NewReaders(c.Log),
-		store:   storeHealth{store: c.Store},
 	}
 	if c.Token != "" {
 		s.single = []access.Token{{Name: "token", Scope: access.Admin, Hash: access.Hash(c.Token)}}
@@ -143,11 +132,6 @@ func New(c Config) *Server {
 	var err error
 	if s.page, err = readAssets(c.Page); err != nil {
 		c.Log.Error("read the page", "error", err)
-	}
-	if c.Conversations != nil {
-		s.conversations = &conversations.API{
-			Runner: c.Conversations, Settle: c.Settle, Readers: s.readers, Log: c.Log,
-		}
 	}
 	s.route()
 	return s

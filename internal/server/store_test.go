@@ -12,6 +12,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/background"
 )
@@ -33,7 +34,7 @@ func (s *sick) Health(context.Context) (store.Health, error) {
 func TestReadyz_NamesAStoreThatIsNotOpen(t *testing.T) {
 	s := server.New(server.Config{
 		Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Token: "t0ken",
-		Store: &sick{err: fmt.Errorf("%w: block 1 is damaged", store.ErrNotOpen)},
+		Store: (&conversations.Health{Store: &sick{err: fmt.Errorf("%w: block 1 is damaged", store.ErrNotOpen)}}).Current,
 	})
 	for _, tt := range []struct{ token, want string }{
 		{"", `{"status":"ok","store":"unavailable"}`},
@@ -55,7 +56,7 @@ func TestWarnings_IncludeTheOperators(t *testing.T) {
 func TestWarnings_FollowTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sick{err: fmt.Errorf("%w: it is being opened", store.ErrNotOpen)}
-		r := run(t, server.Config{Gateway: &fake{}, Store: s}).read("/-/live")
+		r := run(t, server.Config{Gateway: &fake{}, Store: (&conversations.Health{Store: s}).Current}).read("/-/live")
 		defer r.close()
 		if got, want := of(r.seen(), "warnings"), `{"warnings":[{"text":"Conversations are unavailable: the store is not open: it is being opened"}]}`; len(got) != 1 || got[0] != want {
 			t.Errorf("warnings: got %q, want %s", got, want)
@@ -87,10 +88,9 @@ func TestConversations_AnswerWhileTheirStoreIsOpened(t *testing.T) {
 			return store.Memory(), nil
 		}, slog.New(slog.DiscardHandler))
 		defer func() { _ = opened.Close(context.Background()) }()
-		s := server.New(server.Config{
-			Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Store: opened,
-			Conversations: conversation.New(conversation.Config{Store: opened}),
-		})
+		s := server.New(withConversations(server.Config{
+			Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Store: (&conversations.Health{Store: opened}).Current,
+		}, &conversations.API{Runner: conversation.New(conversation.Config{Store: opened})}))
 		requests := [][3]string{
 			{"GET", "/-/conversations"},
 			{"POST", "/-/conversations", "{}"},

@@ -85,7 +85,7 @@ func TestCouncil_TurnsOfItsMembersAreTold(t *testing.T) {
 				}
 			}
 		}
-		h := newCouncilServer(t, server.Config{WatchCouncil: turns.New(turns.Council, told).Members}, map[string][]llmtest.Answer{
+		h := newCouncilServer(t, turns.New(turns.Council, told).Members, map[string][]llmtest.Answer{
 			"a": {llmtest.Says("yes"), llmtest.Says("so")}, "b": {llmtest.Says("no")},
 		})
 		r := h.convene(t.Context(), `{"question":"?","models":["a","b"]}`, "Traceparent", traceparent)

@@ -22,6 +22,8 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/logging"
 	"github.com/ridethrough/ridethrough/internal/operation/turns"
 	"github.com/ridethrough/ridethrough/internal/server"
+	serverconversations "github.com/ridethrough/ridethrough/internal/server/conversations"
+	"github.com/ridethrough/ridethrough/internal/server/councils"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/background"
 )
@@ -57,8 +59,9 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, conf func
 	w := app.Agents{Models: app.NewModels(c.store.Streams.Env, conf, faults), Watch: watchAll(to), Toolbox: c.toolbox(conf, to.Log)}
 	watcher := turns.New(turns.Council, to.OnTurn)
 	watcher.Group = to.Group
-	to.Council, to.WatchCouncil = w.Councils(), watcher.Members
+	council := &councils.API{New: w.Councils(), Watch: watcher.Members}
 	if dir == "" && c.store.URL() == "" {
+		to.Extensions = append(to.Extensions, council)
 		return func() {}, nil
 	}
 	opened, err := c.store.OpenInBackground(to.Log)
@@ -66,8 +69,10 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, conf func
 		return nil, err
 	}
 	to.Log.Info("conversations", "data", cmp.Or(dir, "nats")) // the URL may hold a secret
-	to.Conversations, end = w.Start(ctx, opened, to.Log)
-	to.Settle, to.Store = w.Validate, opened
+	served := &serverconversations.API{Settle: w.Validate}
+	served.Runner, end = w.Start(ctx, opened, to.Log)
+	to.Conversations, to.Store = served, (&serverconversations.Health{Store: opened}).Current
+	to.Extensions = append(to.Extensions, served, council)
 	if dir == "" {
 		return end, nil
 	}
@@ -93,8 +98,9 @@ func (c *conversations) toolbox(conf func() *config.Config, log *slog.Logger) *a
 func watchAll(of *server.Config) func(conversation.Event) {
 	measured, ends, shown := of.History, of.Feed, turns.New(turns.Conversation, of.OnTurn)
 	return func(e conversation.Event) {
-		measured.WatchTurns(e)
-		ends.WatchTurns(e)
+		happened := turns.Of(e)
+		measured.WatchTurn(happened, e.Waited)
+		ends.WatchTurn(happened, e.Waited)
 		shown.Watch(e)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/screen"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/members"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
@@ -105,7 +106,7 @@ func (t *councilTable) show(e council.Event) {
 		t.until = time.Now().Add(e.Grace)
 		t.mu.Unlock()
 		if !t.screen.Live {
-			t.note(screen.Faint, "%s", display.GraceLine(e.Quorum, e.Grace, screen.Endless))
+			t.note(screen.Faint, "%s", members.GraceLine(e.Quorum, e.Grace, screen.Endless))
 		}
 	case e.Turn != nil:
 		t.judge(e.Turn)
@@ -124,7 +125,7 @@ func (t *councilTable) open(c *council.Council) {
 	for i, m := range c.Members {
 		models[i] = m.Model.Name()
 	}
-	t.names, t.quorum = display.MemberNames(models), c.Quorum
+	t.names, t.quorum = members.Names(models), c.Quorum
 	t.members, t.changedAt = make([]council.Member, n), make([]time.Time, n)
 	if !t.judged {
 		judge := fmt.Sprintf("· the judge is %s, the first member's model; --judge names another", printable.Line(c.Aggregator.Model.Name().String()))
@@ -163,7 +164,7 @@ func (t *councilTable) change(m council.Member, unchanged bool) {
 	case t.screen.Live:
 		t.redraw()
 	case !unchanged || m.State == council.Waiting:
-		t.note(colorOf(m), "%s", display.MemberLine(t.names[m.Index], m, screen.Endless))
+		t.note(colorOf(m), "%s", members.Line(t.names[m.Index], m, screen.Endless))
 	}
 }
 
@@ -173,11 +174,11 @@ func (t *councilTable) redraw() {
 	defer t.mu.Unlock()
 	width, height := t.screen.Size()
 	rows, now := t.lines(width), t.current()
-	for _, line := range display.SharedWaitLines(now, width) {
+	for _, line := range members.SharedWaitLines(now, width) {
 		rows = append(rows, screen.Row{Color: screen.Amber, Text: line})
 	}
 	if !t.until.IsZero() {
-		rows = append(rows, screen.Row{Color: screen.Faint, Text: display.GraceLine(now, time.Until(t.until), width)})
+		rows = append(rows, screen.Row{Color: screen.Faint, Text: members.GraceLine(now, time.Until(t.until), width)})
 	}
 	rows = append(rows, screen.Row{Color: screen.Faint, Text: "Press Ctrl+C to cancel"})
 	t.screen.Rows(rows[max(0, len(rows)-height+1):]...)
@@ -199,7 +200,7 @@ func (t *councilTable) current() []council.Member {
 func (t *councilTable) lines(width int) (rows []screen.Row) {
 	for i, v := range t.current() {
 		if v.State != "" {
-			rows = append(rows, screen.Row{Color: colorOf(v), Text: display.MemberLine(t.names[i], v, width)})
+			rows = append(rows, screen.Row{Color: colorOf(v), Text: members.Line(t.names[i], v, width)})
 		}
 	}
 	return rows
@@ -256,7 +257,7 @@ func (t *councilTable) close(r *council.Result, err error) {
 	case r.Status == turn.Aborted && r.Aggregator.State == "":
 		t.note("", display.Canceled)
 	case errors.Is(err, council.ErrQuorum):
-		t.note(screen.Red, "%s", display.ShortfallHeadline(r.Members, t.quorum))
+		t.note(screen.Red, "%s", members.ShortfallHeadline(r.Members, t.quorum))
 		t.details(r.Members)
 	case r.Status == turn.Failed && !t.failed:
 		t.note(screen.Red, "%s", printable.Line("Failed: "+err.Error()))

@@ -64,8 +64,8 @@ func upstreamsOf(g board, served *server.Config) (all []alerts.Upstream) {
 	if served.Conversations == nil {
 		return all
 	}
-	for _, u := range served.Conversations.Upstreams() {
-		all = append(all, alerts.Upstream{Name: history.ConversationUpstream(u.Breaker.Name), Outages: u.Breaker.Outages})
+	for u := range served.Conversations.Upstreams() {
+		all = append(all, alerts.Upstream{Name: history.ConversationUpstream(u.Name), Outages: u.Outages})
 	}
 	return all
 }

@@ -160,7 +160,7 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 	}
 	c.tell.Show(g, served.History)
 	if served.Conversations != nil {
-		c.tell.ShowTurns(served.Conversations, served.History)
+		c.tell.ShowTurns(served.Conversations.Upstreams, served.History)
 	}
 	told := c.notices(ctx, t.Notices, g, &served)
 	defer told.stop()

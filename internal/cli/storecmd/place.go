@@ -14,6 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/archive"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/client"
+	"github.com/ridethrough/ridethrough/internal/server/views"
 	"github.com/ridethrough/ridethrough/store"
 )
 
@@ -115,7 +116,7 @@ func (l local) restore(ctx context.Context, id string, records []store.Record) (
 		return done, err
 	}
 	v, err := l.runner.Get(ctx, id)
-	return api.RestoredOf(done.Added, v), err
+	return views.RestoredOf(done.Added, v), err
 }
 
 func (l local) close(ctx context.Context) error { return l.Close(ctx) }

@@ -17,7 +17,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/retry"
@@ -147,27 +146,28 @@ func callerOf(c gateway.Call) string {
 	return strconv.FormatInt(c.ID, 10)
 }
 
-// WatchTurns records an event of a turn.
-func (h *History) WatchTurns(e conversation.Event) {
-	id, name := callID{conversation: e.Conversation, turn: e.Turn}, ConversationUpstream(e.Name.Provider)
+// WatchTurn records an event of a turn. waited, with turn.Sealed: the turn waited for its provider, which has not
+// answered since.
+func (h *History) WatchTurn(e gateway.Event, waited bool) {
+	id, name := callID{conversation: e.Call.Session, turn: e.Call.Turn}, ConversationUpstream(e.Call.Upstream)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if e.Try.N > 0 && !e.Try.Shared {
-		m := newTry(name, e.Name.Model, e.At, e.Try, true)
+		m := newTry(name, e.Call.Model, e.At, e.Try, true)
 		m.fault = m.fault.WithoutMessage()
 		h.tried(m)
 	}
 	switch event := e.Event.(type) {
 	case turn.Retry:
-		if f := event.Fault; f != nil && f.Code == conversation.WorkerFailed {
+		if f := event.Fault; f != nil && f.Code == turn.WorkerFailed {
 			return // its upstream has not failed
 		}
-		h.waits(id, call{upstream: name, model: e.Name.Model, caller: e.Conversation, client: "conversations"})
+		h.waits(id, call{upstream: name, model: e.Call.Model, caller: e.Call.Session, client: "conversations"})
 	case turn.Recovered:
 		h.recovered(id, name, event.Retries, event.Waited, e.At)
 	case turn.Sealed:
 		switch {
-		case !e.Waited:
+		case !waited:
 		case event.Status == turn.Done: // another model has answered
 			h.recovered(id, name, event.RetryCount, event.TotalRetryDelay, e.At)
 		default:

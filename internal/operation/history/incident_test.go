@@ -195,7 +195,7 @@ func TestHistory_TurnsHaveSeparateUpstreams(t *testing.T) {
 				w.turn(c, turn.Retry{})
 			}
 		}
-		w.turn("c3", turn.Retry{Wait: policy.Wait{Fault: &fault.Error{Code: conversation.WorkerFailed}}}) // no wait for its provider
+		w.turn("c3", turn.Retry{Wait: policy.Wait{Fault: &fault.Error{Code: turn.WorkerFailed}}}) // no wait for its provider
 		w.turnTry(nil)
 		w.turn("c1", turn.Recovered{Retries: 3})
 		w.turn("c2", turn.Sealed{Status: turn.Failed})

@@ -9,12 +9,9 @@ import (
 
 	"github.com/ridethrough/ridethrough/retry"
 
-	"github.com/ridethrough/ridethrough/agent"
-	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
-	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -64,15 +61,13 @@ func (w *world) tell(id int64, model string, e turn.Event) {
 
 // turn reports an event of a turn.
 func (w *world) turn(conversationID string, e turn.Event) {
-	w.WatchTurns(conversation.Event{Report: agent.Report{At: time.Now(), Name: acmeLarge, Event: e}, Conversation: conversationID, Turn: "t", Waited: true})
+	w.WatchTurn(gateway.Event{At: time.Now(), Call: gateway.Call{Session: conversationID, Turn: "t", Upstream: "acme", Model: "large"}, Event: e}, true)
 }
 
 // turnTry reports a try of a turn; nil: it passed.
 func (w *world) turnTry(f *fault.Error) {
-	w.WatchTurns(conversation.Event{Report: agent.Report{At: time.Now(), Name: acmeLarge, Try: retry.Try{N: 1, Start: time.Now().Add(-time.Second), Took: time.Second, Fault: f}}})
+	w.WatchTurn(gateway.Event{At: time.Now(), Call: gateway.Call{Upstream: "acme", Model: "large"}, Try: retry.Try{N: 1, Start: time.Now().Add(-time.Second), Took: time.Second, Fault: f}}, false)
 }
-
-var acmeLarge = llm.Name{Provider: "acme", Model: "large"}
 
 // said tells of the incidents, the oldest first, in minutes since the year 2000.
 func (w *world) said() string {

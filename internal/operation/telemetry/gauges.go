@@ -1,13 +1,13 @@
 package telemetry
 
 import (
+	"iter"
 	"time"
 
-	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/metrics"
-	"github.com/ridethrough/ridethrough/internal/operation/turns"
 )
 
 // gauges have the current state of the gateway and of conversations. A gauge without a value is left out.
@@ -96,15 +96,14 @@ func (g *gauges) learned(s *metrics.Scrape, u gateway.Health, bounded func(label
 	}
 }
 
-// ShowTurns adds gauges of the turns that wait to the metrics, and of the outages of their providers. It must be
-// called at most once.
-func (t *Telemetry) ShowTurns(r *conversation.Runner, h *history.History) {
-	const face = turns.Conversation
+// ShowTurns adds gauges of the turns in conversations that wait to the metrics, and of the outages of their providers.
+// upstreams lists these, with the number of turns that wait for each. It must be called at most once.
+func (t *Telemetry) ShowTurns(upstreams func() iter.Seq2[breaker.State, int], h *history.History) {
+	const face = ConversationFace
 	t.registry.OnScrape(func(s *metrics.Scrape) {
-		for _, u := range r.Upstreams() {
-			name := u.Breaker.Name
-			s.Set(t.gauges.waiting, float64(u.Waiting), face, name)
-			t.gauges.condition(s, face, name, h.Health(history.ConversationUpstream(name), u.Breaker, time.Now()).Condition)
+		for u, waiting := range upstreams() {
+			s.Set(t.gauges.waiting, float64(waiting), face, u.Name)
+			t.gauges.condition(s, face, u.Name, h.Health(history.ConversationUpstream(u.Name), u, time.Now()).Condition)
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
@@ -100,7 +99,7 @@ func waited(log *slog.Logger, retries int, waited time.Duration) *slog.Logger {
 
 // retrying logs a retry. If the first try got no answer it adds advice, because the address may be wrong.
 func retrying(log *slog.Logger, c gateway.Call, r turn.Retry) {
-	if isTurn(c) && r.Fault.Code == conversation.WorkerFailed {
+	if isTurn(c) && r.Fault.Code == turn.WorkerFailed {
 		log = log.With("attempt", r.Run.Tries, "delay", r.Verdict.Wait.Round(time.Millisecond).String())
 		log.Warn("worker failed, another takes the turn up")
 		return

@@ -57,6 +57,9 @@ func (l labels) of(v *metrics.Counters, more ...string) *metrics.Counter {
 // gatewayFace is the label of calls that are no turns.
 const gatewayFace = "gateway"
 
+// ConversationFace is the label of turns in the conversations of a server.
+const ConversationFace = "conversation"
+
 // faceOf returns the label of where a call comes from.
 func faceOf(c gateway.Call) string { return cmp.Or(c.Face, gatewayFace) }
 

@@ -12,12 +12,13 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
 // The faces that turns come from.
 const (
-	Conversation = "conversation" // of `serve`
+	Conversation = telemetry.ConversationFace // of `serve`
 	Chat         = "chat"
 	Run          = "run"
 	Council      = "council"
@@ -58,6 +59,15 @@ func New(face string, to func(gateway.Event)) *Watcher {
 		to = func(gateway.Event) {}
 	}
 	return &Watcher{face: face, to: to, open: map[key]*call{}}
+}
+
+// Of returns what happens in a conversation as an event of the gateway, without the number of a turn. Its words are
+// still those of the provider.
+func Of(e conversation.Event) gateway.Event {
+	return gateway.Event{At: e.At, Try: e.Try, Event: e.Event, Call: gateway.Call{
+		Face: Conversation, Turn: e.Turn, Session: e.Conversation, API: e.Name.Provider, Upstream: e.Name.Provider, Model: e.Name.Model,
+		Stream: true, Parent: e.Parent,
+	}}
 }
 
 // Watch hands on an event of a conversation's turn: it is for conversation.Config.OnEvent.

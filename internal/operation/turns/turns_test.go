@@ -22,6 +22,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
 	"github.com/ridethrough/ridethrough/internal/operation/turns"
+	"github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
@@ -308,7 +309,7 @@ func TestWatcher_WaitOfTheSupervisorIsNoProvidersRetry(t *testing.T) {
 				w.Watch(conversation.Event{Report: agent.Report{At: time.Now(), Name: large, Event: e}, Conversation: "c1", Turn: "t1"})
 			}
 			tell(turn.Start{})
-			f := &fault.Error{Kind: fault.Unknown, Code: conversation.WorkerFailed, Message: "panic: " + secret}
+			f := &fault.Error{Kind: fault.Unknown, Code: turn.WorkerFailed, Message: "panic: " + secret}
 			tell(turn.Retry{Name: large, Wait: policy.Wait{Run: policy.Run{Tries: 1}, Fault: f, Verdict: policy.Verdict{Wait: 3 * time.Second}}})
 			tell(turn.Sealed{Status: turn.Done})
 		})
@@ -331,7 +332,7 @@ func TestTelemetry_WaitingTurnsAreAGauge(t *testing.T) {
 			a.Retry.Policy.Backoff.Steps[0] = time.Hour
 			return a, nil
 		}})
-		tel.ShowTurns(runner, history.Open("", slog.New(slog.DiscardHandler)))
+		tel.ShowTurns((&conversations.API{Runner: runner}).Upstreams, history.Open("", slog.New(slog.DiscardHandler)))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- runner.Run(ctx) }()

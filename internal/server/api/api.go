@@ -5,7 +5,6 @@ package api
 import (
 	"time"
 
-	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -13,13 +12,13 @@ import (
 // NewConversation is the body that creates a conversation.
 type NewConversation struct {
 	ID string `json:"id,omitzero"` // "": the server chooses one
-	conversation.Settings
+	wire.Settings
 }
 
 // Conversation is a conversation and the state of its turn.
 type Conversation struct {
 	ID string `json:"id"`
-	conversation.Settings
+	wire.Settings
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"`
 	Seq     int64     `json:"seq"`             // of the last event: a reader that follows from here misses nothing
@@ -96,7 +95,7 @@ type Change struct {
 }
 
 // To returns settings with the change made.
-func (c Change) To(s conversation.Settings) conversation.Settings {
+func (c Change) To(s wire.Settings) wire.Settings {
 	set(&s.Model, c.Model)
 	set(&s.Fallback, c.Fallback)
 	set(&s.Patience, c.Patience)
@@ -110,7 +109,7 @@ func (c Change) To(s conversation.Settings) conversation.Settings {
 }
 
 // ChangeTo returns the change to settings: all of them.
-func ChangeTo(s conversation.Settings) Change {
+func ChangeTo(s wire.Settings) Change {
 	if s.Fallback == nil {
 		s.Fallback = []string{}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/internal/server/views"
 )
 
 // Client talks to one server. Its methods may be called concurrently.
@@ -105,10 +106,10 @@ func transient(p *api.Problem) error {
 	switch p.Status {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		if p.Code == "" || p.Code == "busy" {
-			return &fault.Error{Kind: fault.Unavailable, Status: p.Status, Message: p.Error(), Err: p}
+			return &fault.Error{Kind: fault.Unavailable, Status: p.Status, Message: p.Error(), Err: views.Refusal(p)}
 		}
 	}
-	return p
+	return views.Refusal(p)
 }
 
 // reason returns an error without the address, which the caller knows.

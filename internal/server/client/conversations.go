@@ -8,6 +8,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/internal/server/views"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
@@ -32,7 +33,7 @@ func (c Client) Create(ctx context.Context, s conversation.Settings) (id string,
 func (c Client) Get(ctx context.Context, id string) (conversation.View, error) {
 	var got api.Conversation
 	err := c.call(ctx, http.MethodGet, pathOf(id), nil, &got)
-	return got.View(), err
+	return views.From(got), err
 }
 
 // List yields the conversations, the newest first, with their ids, models, titles and times. The error is
@@ -47,7 +48,7 @@ func (c Client) List(ctx context.Context) iter.Seq2[conversation.View, error] {
 				return
 			}
 			for _, s := range page.Conversations {
-				if !yield(s.View(), nil) {
+				if !yield(views.FromSummary(s), nil) {
 					return
 				}
 			}

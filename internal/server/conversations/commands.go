@@ -10,6 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/internal/server/views"
 )
 
 // do carries out a command. That a turn was told to stop, or to try now, does not mean that it has.
@@ -114,7 +115,7 @@ func (a *API) approvals(w http.ResponseWriter, r *http.Request) error {
 	if v.Approval != nil {
 		open = append(open, *v.Approval)
 	}
-	rest.Answer(w, http.StatusOK, api.Approvals{Approvals: api.ApprovalsOf(open)})
+	rest.Answer(w, http.StatusOK, api.Approvals{Approvals: views.ApprovalsOf(open)})
 	return nil
 }
 
@@ -122,7 +123,7 @@ func (a *API) approvals(w http.ResponseWriter, r *http.Request) error {
 func (a *API) allApprovals(w http.ResponseWriter, r *http.Request) error {
 	open, err := a.Runner.Approvals(r.Context())
 	if err == nil {
-		rest.Answer(w, http.StatusOK, api.Approvals{Approvals: api.ApprovalsOf(open)})
+		rest.Answer(w, http.StatusOK, api.Approvals{Approvals: views.ApprovalsOf(open)})
 	}
 	return err
 }

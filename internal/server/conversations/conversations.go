@@ -4,7 +4,6 @@ package conversations
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"slices"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/internal/server/views"
 )
 
 // Bounds of requests, in bytes. JSON may need six bytes for each of a text.
@@ -24,17 +24,24 @@ const (
 
 // API answers the operations on conversations. Its methods may be called concurrently.
 type API struct {
-	Runner  *conversation.Runner
-	Settle  func(conversation.Settings) (conversation.Settings, error) // completes and checks settings
-	Readers *stream.Readers
-	Log     *slog.Logger
+	Runner *conversation.Runner
+	Settle func(conversation.Settings) (conversation.Settings, error) // completes and checks settings; nil: keeps them
+	stream.Server
 
-	sockets   sync.WaitGroup // net/http does not wait for them
 	restoring sync.Mutex
 }
 
-// Operations returns all operations.
-func (a *API) Operations() []rest.Operation {
+// Operations returns all operations for a server.
+func (a *API) Operations(of stream.Server) []rest.Operation {
+	a.Server = of
+	operations := a.operations()
+	for i, o := range operations {
+		operations[i].Serve = func(w http.ResponseWriter, r *http.Request) error { return views.Explain(o.Serve(w, r)) }
+	}
+	return operations
+}
+
+func (a *API) operations() []rest.Operation {
 	const all, one = "/-/conversations", "/-/conversations/{id}"
 	return []rest.Operation{
 		{Method: http.MethodGet, Path: all, Name: "listConversations", Summary: "list the conversations, the newest first", Serve: a.list},
@@ -84,7 +91,7 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 			p.Before = p.Conversations[limit-1].ID
 			break
 		}
-		p.Conversations = append(p.Conversations, api.SummaryOf(v))
+		p.Conversations = append(p.Conversations, views.SummaryOf(v))
 	}
 	rest.Answer(w, http.StatusOK, p)
 	return nil
@@ -117,7 +124,7 @@ func (a *API) answer(ctx context.Context, w http.ResponseWriter, status int, id 
 	if err != nil {
 		return err
 	}
-	rest.Answer(w, status, api.Of(v, time.Now()))
+	rest.Answer(w, status, views.Of(v, time.Now()))
 	return nil
 }
 
@@ -147,6 +154,9 @@ func (a *API) settle(s conversation.Settings) (conversation.Settings, error) {
 	if s.Patience < 0 {
 		return s, rest.Problem(http.StatusBadRequest, "patienceMs must not be negative")
 	}
+	if a.Settle == nil {
+		return s, nil
+	}
 	settled, err := a.Settle(s)
 	if err != nil {
 		return s, rest.Problem(http.StatusBadRequest, "%v", err)
@@ -167,7 +177,7 @@ func (a *API) queue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rest.Answer(w, http.StatusOK, api.Queue{Queue: api.QueueOf(v.Inputs)})
+	rest.Answer(w, http.StatusOK, api.Queue{Queue: views.QueueOf(v.Inputs)})
 	return nil
 }
 
@@ -188,7 +198,7 @@ func (a *API) edit(w http.ResponseWriter, r *http.Request) error {
 	if i < 0 {
 		return conversation.ErrNotQueued // its turn has begun meanwhile, with the new text
 	}
-	rest.Answer(w, http.StatusOK, api.QueueOf(v.Inputs[i : i+1])[0])
+	rest.Answer(w, http.StatusOK, views.QueueOf(v.Inputs[i : i+1])[0])
 	return nil
 }
 

@@ -23,7 +23,7 @@ func (a *API) sayAndFollow(w http.ResponseWriter, r *http.Request, kind string, 
 	c.ID = cmp.Or(c.ID, conversation.NewID())
 	f := &inputFilter{input: c.ID}
 	events, stop := stream.Subscribe(r.Context(), func(ctx context.Context) iter.Seq2[wire.Event, error] {
-		return f.filter(a.Runner.Attach(ctx, id, 0)) // before the message is added, so that nothing is missed
+		return f.filter(a.attach(ctx, id, 0)) // before the message is added, so that nothing is missed
 	})
 	defer stop()
 	if _, err := a.do(traced(r), id, c); err != nil {
@@ -108,18 +108,18 @@ func (a *API) follow(w http.ResponseWriter, r *http.Request) error {
 	}
 	events, stop := stream.Subscribe(r.Context(), func(ctx context.Context) iter.Seq2[wire.Event, error] {
 		if until == "" {
-			return a.Runner.Attach(ctx, id, after)
+			return a.attach(ctx, id, after)
 		}
-		return a.untilIdle(ctx, v, after)
+		return explained(a.untilIdle(ctx, v, after))
 	})
 	defer stop()
 	a.stream(w, r, cmp.Or(stream.Accepted(r), stream.NDJSON), events)
 	return nil
 }
 
-// CheckAfter returns why the events of a conversation after a number cannot be followed; nil: they can.
-func CheckAfter(ctx context.Context, runner *conversation.Runner, id string, after int64) error {
-	v, err := runner.Get(ctx, id)
+// checkAfter returns why the events of a conversation after a number cannot be followed; nil: they can.
+func (a *API) checkAfter(ctx context.Context, id string, after int64) error {
+	v, err := a.Runner.Get(ctx, id)
 	if err != nil {
 		return err
 	}

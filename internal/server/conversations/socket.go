@@ -13,12 +13,12 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/ridethrough/ridethrough/conversation"
-	"github.com/ridethrough/ridethrough/internal/await"
 	"github.com/ridethrough/ridethrough/internal/send"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/audit"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/internal/server/views"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -30,7 +30,7 @@ func (a *API) openSocket(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := CheckAfter(r.Context(), a.Runner, id, after); err != nil {
+	if err := a.checkAfter(r.Context(), id, after); err != nil {
 		return err
 	}
 	switch {
@@ -41,8 +41,7 @@ func (a *API) openSocket(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	defer a.Readers.Leave()
-	a.sockets.Add(1)
-	defer a.sockets.Done()
+	defer a.Readers.KeepSocket()()
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // the server has verified it
 	if err != nil {
 		return nil // Accept has answered
@@ -53,11 +52,6 @@ func (a *API) openSocket(w http.ResponseWriter, r *http.Request) error {
 	s := &socket{api: a, r: r, conn: conn, id: id, answers: make(chan any, answersBuffered)}
 	s.serve(ctx, cancel, after)
 	return nil
-}
-
-// WaitSockets returns when all WebSockets are closed, or ctx ends.
-func (a *API) WaitSockets(ctx context.Context) {
-	_ = await.Group(ctx, &a.sockets) // those that do not close end with the process
 }
 
 // answersBuffered is how many answers may be on their way to a client before its next command is read.
@@ -80,7 +74,7 @@ func (s *socket) serve(ctx context.Context, cancel context.CancelFunc, after int
 		s.read(ctx)
 	})
 	events, stop := stream.Subscribe(ctx, func(ctx context.Context) iter.Seq2[wire.Event, error] {
-		return s.api.Runner.Attach(ctx, s.id, after)
+		return s.api.attach(ctx, s.id, after)
 	})
 	status, reason := s.write(ctx, events)
 	if ctx.Err() == nil {
@@ -122,7 +116,7 @@ func (s *socket) do(ctx context.Context, kind websocket.MessageType, text []byte
 		d, err = s.api.do(conversation.WithParent(ctx, cmp.Or(c.Parent, parentOf(s.r))), s.id, c)
 	}
 	if err != nil {
-		return api.Rejected{Do: rest.Clip(c.Do), Problem: rest.ProblemOf(s.api.Log, s.r, err)}
+		return api.Rejected{Do: rest.Clip(c.Do), Problem: rest.ProblemOf(s.api.Log, s.r, views.Explain(err))}
 	}
 	return d
 }

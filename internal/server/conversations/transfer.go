@@ -14,6 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/internal/server/views"
 	"github.com/ridethrough/ridethrough/store"
 )
 
@@ -100,7 +101,7 @@ func (a *API) restore(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rest.Answer(w, http.StatusOK, api.RestoredOf(added, v))
+	rest.Answer(w, http.StatusOK, views.RestoredOf(added, v))
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,15 +44,15 @@ type API struct {
 	New func(models []string, judge string) (council.Council, error)
 	// Watch returns the OnReport of a council by its id and the traceparent of its client, and what has to be called
 	// at its end; nil: it has none.
-	Watch   func(id, parent string) (report func(member int, r agent.Report), end func(turn.Status))
-	Readers *stream.Readers
-	Log     *slog.Logger
+	Watch func(id, parent string) (report func(member int, r agent.Report), end func(turn.Status))
+	stream.Server
 
 	running atomic.Int64
 }
 
-// Operations returns all operations.
-func (a *API) Operations() []rest.Operation {
+// Operations returns all operations for a server.
+func (a *API) Operations(of stream.Server) []rest.Operation {
+	a.Server = of
 	const summary = "ask several models the same and have one of them combine the answers, as a stream; as application/json: all of it at the end"
 	return []rest.Operation{{Method: http.MethodPost, Path: "/-/councils", Name: "convene", Summary: summary, Serve: a.ask}}
 }

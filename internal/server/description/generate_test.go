@@ -2,6 +2,7 @@ package description_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/councils"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/internal/server/views"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -73,7 +75,7 @@ func detailsByName() map[string]details {
 
 // operations returns all operations on conversations and councils.
 func operations() []rest.Operation {
-	return append(new(conversations.API).Operations(), new(councils.API).Operations()...)
+	return append(new(conversations.API).Operations(stream.Server{}), new(councils.API).Operations(stream.Server{})...)
 }
 
 // generateOpenAPI describes all operations.
@@ -197,7 +199,8 @@ func (d *describer) responses(more details) object {
 	}
 	by := map[int][]string{}
 	for code := range strings.FieldsSeq(more.codes + " unauthorized") {
-		by[rest.StatusOf(code)] = append(by[rest.StatusOf(code)], code)
+		status := cmp.Or(rest.StatusOf(code), views.StatusOf(code))
+		by[status] = append(by[status], code)
 	}
 	for status, codes := range by {
 		all[strconv.Itoa(status)] = object{

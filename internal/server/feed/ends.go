@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -63,20 +63,21 @@ func (f *Feed) TurnEnd(conversation string) (End, bool) {
 	return e, ok
 }
 
-// WatchTurns keeps how the waits of turns end: it is for conversation.Config.OnEvent. It publishes nothing.
-func (f *Feed) WatchTurns(e conversation.Event) {
+// WatchTurn keeps how the waits of turns end. It publishes nothing. waited, with turn.Sealed: the turn waited for its
+// provider, which has not answered since.
+func (f *Feed) WatchTurn(e gateway.Event, waited bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch end := e.Event.(type) {
 	case turn.Retry:
-		f.turnEnds.drop(e.Conversation)
+		f.turnEnds.drop(e.Call.Session)
 	case turn.Recovered:
-		f.turnEnds.add(e.Conversation, "recovered", end.Retries, end.Waited)
+		f.turnEnds.add(e.Call.Session, "recovered", end.Retries, end.Waited)
 	case turn.Sealed:
-		if !e.Waited {
+		if !waited {
 			return
 		}
 		how := map[turn.Status]string{turn.Done: "recovered", turn.Failed: "failed", turn.Aborted: "left"}[end.Status]
-		f.turnEnds.add(e.Conversation, how, end.RetryCount, end.TotalRetryDelay)
+		f.turnEnds.add(e.Call.Session, how, end.RetryCount, end.TotalRetryDelay)
 	}
 }

@@ -138,7 +138,7 @@ func (f *Feed) retry(e gateway.Event, c *call, r turn.Retry) {
 
 // end keeps how a call's waiting ended, and forgets the call.
 func (f *Feed) end(id int64, c *call, how string, retries int, waited time.Duration) {
-	if id >= 0 { // of turns see WatchTurns
+	if id >= 0 { // of turns see WatchTurn
 		f.callEnds.add(id, how, retries, waited)
 	}
 	if c != nil {

@@ -97,15 +97,11 @@ func (l *Live) serveUpstream(w http.ResponseWriter, r *http.Request) {
 
 // actOn acts on an upstream and all waits for it; false: the upstream has been removed.
 func (l *Live) actOn(ctx context.Context, v *upstream, do gateway.Command) bool {
-	switch {
-	case v.Provider == "":
+	if v.Provider == "" {
 		return l.Gateway.ActOn(v.Name, do)
-	case do == gateway.RetryNow:
-		l.Conversations.RetryAll(ctx, v.Provider)
-	default:
-		if err := l.Conversations.StopAll(ctx, v.Provider); err != nil {
-			l.Log.Error("stop waiting turns", "upstream", v.Name, "error", err)
-		}
+	}
+	if err := l.Conversations.ActOn(ctx, v.Provider, do); err != nil {
+		l.Log.Error("stop waiting turns", "upstream", v.Name, "error", err)
 	}
 	return true
 }

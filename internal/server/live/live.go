@@ -4,16 +4,19 @@
 package live
 
 import (
+	"context"
+	"iter"
 	"log/slog"
 	"net/http"
 
-	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/statusfeed"
 	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/wire"
 )
 
 // Gateway is what is shown of a gateway: *gateway.Gateway, or a test's.
@@ -24,10 +27,24 @@ type Gateway interface {
 	ActOn(upstream string, do gateway.Command) bool
 }
 
+// Conversations are what is shown of conversations: *conversations.API, or a test's.
+type Conversations interface {
+	// Waits returns the oldest turns that wait, n at most, and the number of all.
+	Waits(n int) (oldest iter.Seq[TurnWait], all int)
+	// Recent returns the newest conversations, n at most; with an error those that it knows.
+	Recent(ctx context.Context, n int) ([]Recent, error)
+	// Upstreams returns the providers that turns have asked or wait for, with the number of turns that wait for each.
+	Upstreams() iter.Seq2[breaker.State, int]
+	// ActOn retries or gives up the turns that wait for a provider.
+	ActOn(ctx context.Context, provider string, do gateway.Command) error
+	// Events returns the events of a conversation after one. That it does not exist is an error of the events.
+	Events(ctx context.Context, id string, after int64) iter.Seq2[wire.Event, error]
+}
+
 // Config is what is shown, and to whom.
 type Config struct {
 	Gateway       Gateway
-	Conversations *conversation.Runner                    // nil: there are none
+	Conversations Conversations                           // nil: there are none
 	History       *history.History                        // nil: nothing is measured
 	Vendor        func(upstream string) statusfeed.Status // what its provider's status page says; nil: no page is read
 	Warnings      func() []string                         // what needs attention, in sentences; nil: nothing does
@@ -42,11 +59,11 @@ type Config struct {
 type Live struct {
 	Config
 	waits         list[int64, callWait]
-	turns         list[string, turnWait]
+	turns         list[string, TurnWait]
 	tallies       list[string, tally]
 	upstreams     list[string, upstream]
 	incidents     list[string, incident]
-	conversations list[string, recent]
+	conversations list[string, Recent]
 	warnings      list[string, warning]
 	measured      measurements
 }
@@ -55,11 +72,11 @@ type Live struct {
 func New(c Config) *Live {
 	l := &Live{Config: c}
 	l.waits = list[int64, callWait]{one: "wait", all: "waits", load: l.loadCalls, same: callWait.same, end: c.Feed.CallEnd}
-	l.turns = list[string, turnWait]{one: "turn", all: "turns", load: l.loadTurns, same: turnWait.same, end: c.Feed.TurnEnd}
+	l.turns = list[string, TurnWait]{one: "turn", all: "turns", load: l.loadTurns, same: TurnWait.same, end: c.Feed.TurnEnd}
 	l.tallies = list[string, tally]{one: "count", all: "counts", load: l.loadTallies, same: equal[tally]}
 	l.upstreams = list[string, upstream]{one: "upstream", all: "upstreams", load: l.loadUpstreams, same: upstream.same}
 	l.incidents = list[string, incident]{one: "incident", all: "incidents", load: l.loadIncidents, same: incident.same}
-	l.conversations = list[string, recent]{one: "conversation", all: "conversations", load: l.loadRecent, same: equal[recent]}
+	l.conversations = list[string, Recent]{one: "conversation", all: "conversations", load: l.loadRecent, same: equal[Recent]}
 	l.warnings = list[string, warning]{one: "warning", all: "warnings", load: l.loadWarnings, same: equal[warning]}
 	return l
 }

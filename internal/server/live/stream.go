@@ -7,9 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/operation/access"
-	"github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
 	"github.com/ridethrough/ridethrough/wire"
@@ -90,16 +88,8 @@ func (l *Live) attachTo(r *http.Request) (attach func(context.Context) iter.Seq2
 		case id == "":
 			return func(func(wire.Event, error) bool) {}
 		case l.Conversations == nil:
-			return failed(conversation.ErrNotFound)
+			return stream.Failed(rest.Problem(http.StatusNotFound, "no such conversation"))
 		}
-		if err := conversations.CheckAfter(ctx, l.Conversations, id, after); err != nil {
-			return failed(err)
-		}
-		return l.Conversations.Attach(ctx, id, after)
+		return l.Conversations.Events(ctx, id, after)
 	}, nil
-}
-
-// failed is a sequence of events that fails at once.
-func failed(err error) iter.Seq2[wire.Event, error] {
-	return func(yield func(wire.Event, error) bool) { yield(wire.Event{}, err) }
 }

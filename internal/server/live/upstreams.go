@@ -2,12 +2,12 @@ package live
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/breaker"
-	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server/api"
@@ -123,10 +123,10 @@ func (l *Live) loadUpstreams() []upstream {
 			FirstByte: viewLearned(h.Learned), Limits: viewLimits(h.Limits, now),
 		}, h.Breaker)
 	}
-	for _, u := range l.providers() {
+	for u, waiting := range l.providers() {
 		add(upstream{
-			Name: history.ConversationUpstream(u.Breaker.Name), Source: "conversations", Provider: u.Breaker.Name, Waiting: u.Waiting, Actions: turnActions,
-		}, u.Breaker)
+			Name: history.ConversationUpstream(u.Name), Source: "conversations", Provider: u.Name, Waiting: waiting, Actions: turnActions,
+		}, u)
 	}
 	return all
 }
@@ -148,23 +148,30 @@ func (l *Live) vendors(now time.Time) map[string]vendor {
 	return all
 }
 
-// providers returns the upstreams of conversations: those that this process has asked, and those in the
-// history.
-func (l *Live) providers() []conversation.Upstream {
-	if l.Conversations == nil {
-		return nil
-	}
-	all := l.Conversations.Upstreams()
-	if l.History == nil {
-		return all
-	}
-	for _, name := range l.History.Names() {
-		provider, ok := strings.CutPrefix(name, history.ConversationUpstream(""))
-		if ok && !slices.ContainsFunc(all, func(u conversation.Upstream) bool { return u.Breaker.Name == provider }) {
-			all = append(all, conversation.Upstream{Breaker: breaker.State{Name: provider}})
+// providers returns the upstreams of conversations, with the turns that wait for each: those that this process has
+// asked, and those in the history.
+func (l *Live) providers() iter.Seq2[breaker.State, int] {
+	return func(yield func(breaker.State, int) bool) {
+		if l.Conversations == nil {
+			return
+		}
+		known := map[string]bool{}
+		for u, waiting := range l.Conversations.Upstreams() {
+			known[u.Name] = true
+			if !yield(u, waiting) {
+				return
+			}
+		}
+		if l.History == nil {
+			return
+		}
+		for _, name := range l.History.Names() {
+			provider, ok := strings.CutPrefix(name, history.ConversationUpstream(""))
+			if ok && !known[provider] && !yield(breaker.State{Name: provider}, 0) {
+				return
+			}
 		}
 	}
-	return all
 }
 
 // viewLearned returns the longest limit of each model.

@@ -1,16 +1,15 @@
 package live
 
 import (
+	"slices"
 	"time"
 
-	"github.com/ridethrough/ridethrough/conversation"
-	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// waitView is the wait of a call or a turn for its next try, as JSON.
-type waitView struct {
+// WaitView is the wait of a call or a turn for its next try, as JSON.
+type WaitView struct {
 	Kind        string    `json:"kind,omitzero"`       // of the latest fault
 	Cause       string    `json:"cause,omitzero"`      // the same in plain words
 	Message     string    `json:"message,omitzero"`    // the provider's text
@@ -25,9 +24,9 @@ type waitView struct {
 	WaitedMs    int64     `json:"waitedMs"`
 }
 
-// viewWait returns the view of a wait after so many retries, of a call or turn that began at a time.
-func viewWait(w *policy.Wait, retries int, began, now time.Time) waitView {
-	v := waitView{
+// ViewWait returns the view of a wait after so many retries, of a call or turn that began at a time.
+func ViewWait(w *policy.Wait, retries int, began, now time.Time) WaitView {
+	v := WaitView{
 		Retries: retries, MaxRetries: w.Limit, Began: api.Time(began), Due: api.Time(w.Due), Deadline: api.Time(w.Deadline),
 		RemainingMs: api.RemainingMs(w.Due, now), WaitedMs: w.Waited.Milliseconds(),
 	}
@@ -44,7 +43,7 @@ func viewWait(w *policy.Wait, retries int, began, now time.Time) waitView {
 }
 
 // withTimeOf returns the view with the time of another one, to compare the rest.
-func (v waitView) withTimeOf(o waitView) waitView {
+func (v WaitView) withTimeOf(o WaitView) WaitView {
 	v.RemainingMs, v.WaitedMs = o.RemainingMs, o.WaitedMs
 	return v
 }
@@ -65,7 +64,7 @@ type callWait struct {
 
 	CachedUntil time.Time `json:"cachedUntil,omitzero"` // the end of the session's prompt cache at the upstream; left out: none is known
 	CacheTokens int64     `json:"cacheTokens,omitzero"` // that it holds
-	waitView
+	WaitView
 }
 
 // key returns the id.
@@ -73,7 +72,7 @@ func (v callWait) key() int64 { return v.ID }
 
 // same reports whether nothing has changed but the time.
 func (v callWait) same(o callWait) bool {
-	v.waitView, v.Limit = v.withTimeOf(o.waitView), o.Limit
+	v.WaitView, v.Limit = v.withTimeOf(o.WaitView), o.Limit
 	return v == o
 }
 
@@ -86,7 +85,7 @@ func (l *Live) loadCalls() []callWait {
 		w := &from[i]
 		all[i] = callWait{
 			ID: w.ID, State: w.State, Session: w.Session, Client: w.Client, API: w.API, Upstream: w.Upstream,
-			Model: w.Model, Stream: w.Stream, Held: w.Held, Next: w.Next, CachedUntil: api.Time(w.Cache.Until), CacheTokens: w.Cache.Tokens, waitView: viewWait(&w.Wait, w.Retries(), w.Began, now),
+			Model: w.Model, Stream: w.Stream, Held: w.Held, Next: w.Next, CachedUntil: api.Time(w.Cache.Until), CacheTokens: w.Cache.Tokens, WaitView: ViewWait(&w.Wait, w.Retries(), w.Began, now),
 		}
 		if p := w.Place; p != nil {
 			all[i].Limit = p.String()
@@ -99,8 +98,8 @@ func (l *Live) loadCalls() []callWait {
 // turnsBound is how many waiting turns are shown.
 const turnsBound = 500
 
-// turnWait is a turn that waits, as JSON.
-type turnWait struct {
+// TurnWait is a turn that waits, as JSON.
+type TurnWait struct {
 	Conversation string `json:"conversation"`
 	Title        string `json:"title,omitzero"`
 	Turn         string `json:"turn"`
@@ -108,47 +107,25 @@ type turnWait struct {
 	Provider     string `json:"provider"`
 	Model        string `json:"model"`
 	Upstream     string `json:"upstream"` // its name among the upstreams
-	waitView
+	WaitView
 }
 
 // key returns the conversation's id: it has one turn at a time.
-func (v turnWait) key() string { return v.Conversation }
+func (v TurnWait) key() string { return v.Conversation }
 
 // same reports whether nothing has changed but the time.
-func (v turnWait) same(o turnWait) bool {
-	v.waitView = v.withTimeOf(o.waitView)
+func (v TurnWait) same(o TurnWait) bool {
+	v.WaitView = v.withTimeOf(o.WaitView)
 	return v == o
 }
 
 // loadTurns returns the turns that wait.
-func (l *Live) loadTurns() []turnWait {
+func (l *Live) loadTurns() []TurnWait {
 	if l.Conversations == nil {
-		return []turnWait{}
+		return []TurnWait{}
 	}
-	now := time.Now()
-	from, _ := l.Conversations.Waits(turnsBound)
-	all := make([]turnWait, len(from))
-	for i := range from {
-		all[i] = viewTurn(&from[i], now)
-	}
-	return all
-}
-
-func viewTurn(w *conversation.Wait, now time.Time) turnWait {
-	v := turnWait{
-		Conversation: w.Conversation, Title: w.Title, Turn: w.Turn, State: "waiting", Provider: w.Name.Provider, Model: w.Name.Model,
-		Upstream: history.ConversationUpstream(w.Name.Provider), waitView: viewWait(&w.Wait, w.Run.Tries-1, w.Began, now),
-	}
-	v.Code = w.Fault.ShortCode()
-	if w.Trying {
-		v.State, v.Due, v.RemainingMs = "trying", time.Time{}, 0
-	}
-	slept := w.Run.Slept
-	if w.Verdict.Window { // of which the budget knows nothing
-		slept = w.Waited + w.Verdict.Wait
-	}
-	v.WaitedMs = max(0, slept.Milliseconds()-v.RemainingMs)
-	return v
+	oldest, _ := l.Conversations.Waits(turnsBound)
+	return slices.AppendSeq([]TurnWait{}, oldest)
 }
 
 // tally is the size of a list of which only some items are shown, as JSON.

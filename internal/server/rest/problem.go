@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	"github.com/ridethrough/ridethrough/internal/server/api"
-	"github.com/ridethrough/ridethrough/store"
 )
 
 // codes are the problem codes of statuses, for errors without a code of their own.
@@ -25,17 +24,14 @@ var codes = map[int]string{
 	http.StatusServiceUnavailable:    "busy",
 }
 
-// StatusOf returns the status of a problem code; 0: there is no such code.
+// StatusOf returns the status of the code of a problem of ours; 0: there is no such code.
 func StatusOf(code string) int {
 	for status, c := range codes {
 		if c == code {
 			return status
 		}
 	}
-	if status := api.StatusOf(code); status != 0 {
-		return status
-	}
-	return map[string]int{"wrong-sequence": http.StatusConflict, "no-fallback": http.StatusConflict, "damaged": http.StatusInternalServerError}[code]
+	return map[string]int{"no-fallback": http.StatusConflict}[code]
 }
 
 // Problem returns a problem with the code of its status.
@@ -66,16 +62,12 @@ func WriteProblem(w http.ResponseWriter, p *api.Problem) {
 // ProblemOf returns the problem of an error. An error that the client did not cause is logged, and its text
 // is not sent.
 func ProblemOf(log *slog.Logger, r *http.Request, err error) *api.Problem {
-	if p, ok := errors.AsType[*api.Problem](err); ok {
-		return p
+	p, ok := errors.AsType[*api.Problem](err)
+	if !ok {
+		p = Problem(http.StatusInternalServerError, "the conversation could not be read or written; the log says more")
 	}
-	if p := api.ProblemOf(err); p != nil {
-		return p
-	}
-	log.Error("conversation request failed", "method", r.Method, "path", Clip(r.URL.Path), "error", err)
-	p := Problem(http.StatusInternalServerError, "the conversation could not be read or written; the log says more")
-	if damage, ok := errors.AsType[*store.Damage](err); ok {
-		p.Code, p.Detail = "damaged", damage.Error()
+	if p.Status == http.StatusInternalServerError {
+		log.Error("conversation request failed", "method", r.Method, "path", Clip(r.URL.Path), "error", err)
 	}
 	return p
 }

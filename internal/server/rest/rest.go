@@ -1,5 +1,4 @@
-// Package rest reads the requests below /-/ and answers them in JSON or with a problem document. Of what they
-// are about it knows only the errors of conversations.
+// Package rest reads the requests below /-/ and answers them in JSON or with a problem document.
 package rest
 
 import (

@@ -2,17 +2,14 @@ package rest_test
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
-	"github.com/ridethrough/ridethrough/store"
 )
 
 type body struct {
@@ -69,10 +66,6 @@ func TestProblemOf_HidesUnknownErrors(t *testing.T) {
 		shown  bool
 	}{
 		{rest.Problem(http.StatusForbidden, "no"), 403, "forbidden", true},
-		{fmt.Errorf("get: %w", conversation.ErrNotFound), 404, "not-found", true},
-		{store.ErrFull, 503, "store-full", true},
-		{fmt.Errorf("%w: it is being opened", store.ErrNotOpen), 503, "store-unavailable", true},
-		{fmt.Errorf("read log: %w", store.ErrUnavailable), 503, "store-unavailable", true},
 		{errors.New("disk error in /var/lib"), 500, "internal", false},
 	} {
 		p := rest.ProblemOf(slog.New(slog.DiscardHandler), r, c.err)

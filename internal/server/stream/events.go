@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/ridethrough/ridethrough/internal/server/rest"
-	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -16,7 +15,12 @@ import (
 var ErrEnd = errors.New("end of events")
 
 // Ended reports whether an error means that events have ended and nothing is wrong.
-func Ended(err error) bool { return errors.Is(err, ErrEnd) || errors.Is(err, store.ErrClosed) }
+func Ended(err error) bool { return errors.Is(err, ErrEnd) }
+
+// Failed is a sequence of events that fails at once.
+func Failed(err error) iter.Seq2[wire.Event, error] {
+	return func(yield func(wire.Event, error) bool) { yield(wire.Event{}, err) }
+}
 
 // Item is an event on its way to a reader, or the error that ends the subscription.
 type Item struct {

@@ -1,12 +1,14 @@
 package stream
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/await"
 	"github.com/ridethrough/ridethrough/internal/send"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
@@ -20,6 +22,13 @@ type Readers struct {
 	count    atomic.Int64
 	draining chan struct{} // closed when the server begins to end
 	drain    sync.Once
+	sockets  sync.WaitGroup // net/http does not wait for them
+}
+
+// Server is what an extension of a server has of it.
+type Server struct {
+	Readers *Readers
+	Log     *slog.Logger
 }
 
 // NewReaders returns readers of which there are none yet.
@@ -59,6 +68,17 @@ func (a *Readers) Admit(w http.ResponseWriter) bool {
 	w.Header().Set("Retry-After", "5")
 	rest.Refuse(w, http.StatusServiceUnavailable, "there are %d readers already, or the server is shutting down", readersBound)
 	return false
+}
+
+// KeepSocket makes [Readers.WaitSockets] wait for the WebSocket of a reader until closed is called.
+func (a *Readers) KeepSocket() (closed func()) {
+	a.sockets.Add(1)
+	return a.sockets.Done
+}
+
+// WaitSockets returns when all WebSockets are closed, or ctx ends.
+func (a *Readers) WaitSockets(ctx context.Context) {
+	_ = await.Group(ctx, &a.sockets) // those that do not close end with the process
 }
 
 // Leave frees a reader's place.

@@ -11,6 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/server/client"
+	"github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/internal/terminal/chat"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
@@ -36,7 +37,8 @@ func newServer(t *testing.T, answers ...llmtest.Answer) chat.Server {
 		defer close(done)
 		_ = runner.Run(ctx)
 	}()
-	s := httptest.NewServer(server.New(server.Config{Gateway: g, Conversations: runner, Log: slog.New(slog.DiscardHandler)}))
+	served := &conversations.API{Runner: runner}
+	s := httptest.NewServer(server.New(server.Config{Gateway: g, Conversations: served, Extensions: []server.Extension{served}, Log: slog.New(slog.DiscardHandler)}))
 	t.Cleanup(func() {
 		s.CloseClientConnections()
 		s.Close()

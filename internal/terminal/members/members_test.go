@@ -1,4 +1,4 @@
-package display_test
+package members_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/members"
 	"github.com/ridethrough/ridethrough/llm"
 )
 
@@ -21,7 +21,7 @@ func member(state council.State, tries int, took time.Duration) council.Member {
 	return council.Member{Name: opus, State: state, Tries: tries, Took: took, Left: 270*time.Second - took}
 }
 
-func TestMemberLine_FormsByStateAndWidth(t *testing.T) {
+func TestLine_FormsByStateAndWidth(t *testing.T) {
 	const s = time.Second
 	met := func(v council.Member, k fault.Kind, wait time.Duration) council.Member {
 		v.Fault, v.Wait = &fault.Error{Kind: k, Status: 500}, wait
@@ -53,13 +53,13 @@ func TestMemberLine_FormsByStateAndWidth(t *testing.T) {
 		{cut, 100, "· opus cut off after 40s: the others have answered"},
 		{cut, 30, "· opus cut off after 40s"},
 	} {
-		if got := display.MemberLine("opus", c.v, c.width); got != c.want {
+		if got := members.Line("opus", c.v, c.width); got != c.want {
 			t.Errorf("MemberLine at %d columns:\n got %q\nwant %q", c.width, got, c.want)
 		}
 	}
 }
 
-func TestMemberLine_CutsALongNameBeforeTheBudget(t *testing.T) {
+func TestLine_CutsALongNameBeforeTheBudget(t *testing.T) {
 	v := member(council.Waiting, 1, 32*time.Second)
 	v.Fault, v.Wait = &fault.Error{Kind: fault.Overloaded}, 2*time.Second
 	for width, want := range map[int]string{
@@ -67,7 +67,7 @@ func TestMemberLine_CutsALongNameBeforeTheBudget(t *testing.T) {
 		66: "▲ anthropic/claude… waiting on anthropic — 2s (budget 3m58s left)",
 		59: "▲ anthropic/claude-opus-4-5 waiting on anthropic — 2s",
 	} {
-		if got := display.MemberLine(opus.String(), v, width); got != want {
+		if got := members.Line(opus.String(), v, width); got != want {
 			t.Errorf("MemberLine at %d columns:\n got %q\nwant %q", width, got, want)
 		}
 	}
@@ -80,66 +80,66 @@ func TestSharedWaitLines_CountMembersByProvider(t *testing.T) {
 	all := []council.Member{
 		waits("anthropic", 0), waits("openai", time.Second), member(council.Asking, 1, 0), waits("anthropic", 9*time.Second), waits("anthropic", 3500*time.Millisecond),
 	}
-	if diff := cmp.Diff([]string{"▲ 3 of 5 members waiting on anthropic — next try 4s"}, display.SharedWaitLines(all, 80)); diff != "" {
+	if diff := cmp.Diff([]string{"▲ 3 of 5 members waiting on anthropic — next try 4s"}, members.SharedWaitLines(all, 80)); diff != "" {
 		t.Errorf("SharedWaitLines (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"▲ 3 of 5 waiting …"}, display.SharedWaitLines(all, 19)); diff != "" {
+	if diff := cmp.Diff([]string{"▲ 3 of 5 waiting …"}, members.SharedWaitLines(all, 19)); diff != "" {
 		t.Errorf("SharedWaitLines (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"▲ 3 of 5 waiting on anthropic — 4s"}, display.SharedWaitLines(all, 40)); diff != "" {
+	if diff := cmp.Diff([]string{"▲ 3 of 5 waiting on anthropic — 4s"}, members.SharedWaitLines(all, 40)); diff != "" {
 		t.Errorf("SharedWaitLines (-want +got):\n%s", diff)
 	}
 	behind := []council.Member{waits("anthropic", 0), waits("anthropic", 0), member(council.Asking, 2, 0)}
-	if diff := cmp.Diff([]string{"▲ 2 of 3 members waiting on anthropic — another call goes first"}, display.SharedWaitLines(behind, 80)); diff != "" {
+	if diff := cmp.Diff([]string{"▲ 2 of 3 members waiting on anthropic — another call goes first"}, members.SharedWaitLines(behind, 80)); diff != "" {
 		t.Errorf("SharedWaitLines (-want +got):\n%s", diff)
 	}
-	if lines := display.SharedWaitLines(all[1:4], 80); lines != nil {
+	if lines := members.SharedWaitLines(all[1:4], 80); lines != nil {
 		t.Errorf("SharedWaitLines of one waiting member per provider: got %q, want none", lines)
 	}
 }
 
-func TestMemberNames_NumberRepeatedModels(t *testing.T) {
+func TestNames_NumberRepeatedModels(t *testing.T) {
 	other := llm.Name{Provider: "openai", Model: "gpt-5"}
-	got := display.MemberNames([]llm.Name{opus, other, opus, opus})
+	got := members.Names([]llm.Name{opus, other, opus, opus})
 	want := []string{"anthropic/claude-opus-4-5", "openai/gpt-5", "anthropic/claude-opus-4-5 #2", "anthropic/claude-opus-4-5 #3"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("MemberNames (-want +got):\n%s", diff)
 	}
 }
 
-func TestMemberNames_AreSanitized(t *testing.T) {
-	if got := display.MemberNames([]llm.Name{{Provider: "x", Model: "a\x1b[2J\nb"}})[0]; got != "x/a␛[2J b" {
+func TestNames_AreSanitized(t *testing.T) {
+	if got := members.Names([]llm.Name{{Provider: "x", Model: "a\x1b[2J\nb"}})[0]; got != "x/a␛[2J b" {
 		t.Errorf("MemberNames: got %q, want no control characters", got)
 	}
 }
 
-func ExampleMemberLine() {
+func ExampleLine() {
 	v := council.Member{Name: opus, State: council.Answered, Tries: 2, Took: 12 * time.Second}
-	fmt.Println(display.MemberLine("anthropic/claude-opus-4-5", v, 80))
+	fmt.Println(members.Line("anthropic/claude-opus-4-5", v, 80))
 	// Output: ✓ anthropic/claude-opus-4-5 answered in 12s (2 tries)
 }
 
 func ExampleShortfallHeadline() {
-	members := []council.Member{member(council.Answered, 1, 0), member(council.Failed, 1, 0)}
-	fmt.Println(display.ShortfallHeadline(members, 2))
+	all := []council.Member{member(council.Answered, 1, 0), member(council.Failed, 1, 0)}
+	fmt.Println(members.ShortfallHeadline(all, 2))
 	// Output: Failed: 1 of 2 members answered, and 2 are needed.
 }
 
 func ExampleSharedWaitLines() {
 	wait := council.Member{Name: opus, State: council.Waiting, Wait: 4 * time.Second}
-	fmt.Println(display.SharedWaitLines([]council.Member{wait, wait, {}}, 80)[0])
+	fmt.Println(members.SharedWaitLines([]council.Member{wait, wait, {}}, 80)[0])
 	// Output: ▲ 2 of 3 members waiting on anthropic — next try 4s
 }
 
 func ExampleGraceLine() {
-	fmt.Println(display.GraceLine([]council.Member{member(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 80))
-	fmt.Println(display.GraceLine([]council.Member{member(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 40))
+	fmt.Println(members.GraceLine([]council.Member{member(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 80))
+	fmt.Println(members.GraceLine([]council.Member{member(council.Answered, 1, 0), {}, {}}, 29500*time.Millisecond, 40))
 	// Output:
 	// · 1 of 3 members answered — the rest have 30s
 	// · 1 of 3 answered — 30s
 }
 
-func ExampleMemberNames() {
-	fmt.Println(display.MemberNames([]llm.Name{opus, opus}))
+func ExampleNames() {
+	fmt.Println(members.Names([]llm.Name{opus, opus}))
 	// Output: [anthropic/claude-opus-4-5 anthropic/claude-opus-4-5 #2]
 }

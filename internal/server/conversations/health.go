@@ -1,8 +1,7 @@
-package server
+package conversations
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -15,9 +14,9 @@ const (
 	healthTimeout  = time.Second
 )
 
-// storeHealth is the state of the conversations' store. Its methods may be called concurrently.
-type storeHealth struct {
-	store store.Lifecycle // nil: there is none
+// Health is the state of the conversations' store. Its methods may be called concurrently.
+type Health struct {
+	Store store.Lifecycle
 
 	mu       sync.Mutex
 	due      time.Time // of the next check
@@ -25,11 +24,8 @@ type storeHealth struct {
 	warnings []string
 }
 
-// current returns why the store cannot be used, and what an operator should know about it, in sentences.
-func (h *storeHealth) current() (warnings []string, err error) {
-	if h.store == nil {
-		return nil, nil
-	}
+// Current returns why the store cannot be used, and what an operator should know about it, in sentences.
+func (h *Health) Current() (warnings []string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if now := time.Now(); !now.Before(h.due) {
@@ -39,10 +35,10 @@ func (h *storeHealth) current() (warnings []string, err error) {
 	return h.warnings, h.err
 }
 
-func (h *storeHealth) check() {
+func (h *Health) check() {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), healthTimeout, store.ErrUnavailable)
 	defer cancel()
-	health, err := h.store.Health(ctx)
+	health, err := h.Store.Health(ctx)
 	h.err, h.warnings = err, nil
 	if err != nil {
 		h.warnings = []string{"Conversations are unavailable: " + err.Error()}
@@ -52,13 +48,4 @@ func (h *storeHealth) check() {
 	for _, l := range health.Losses {
 		h.warnings = append(h.warnings, l.String())
 	}
-}
-
-// warnings returns what an operator should know, in sentences.
-func (s *Server) warnings() []string {
-	all, _ := s.store.current()
-	if s.config.Warnings != nil {
-		all = append(slices.Clip(all), s.config.Warnings()...)
-	}
-	return all
 }

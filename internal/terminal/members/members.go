@@ -1,4 +1,5 @@
-package display
+// Package members has the lines of a terminal about the members of a council. Others are in package display.
+package members
 
 import (
 	"fmt"
@@ -9,12 +10,13 @@ import (
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/plural"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// MemberNames are the names of a council's members: their models, numbered where one occurs again.
-func MemberNames(members []llm.Name) []string {
+// Names are the names of a council's members: their models, numbered where one occurs again.
+func Names(members []llm.Name) []string {
 	names, seen := make([]string, len(members)), map[llm.Name]int{}
 	for i, m := range members {
 		names[i] = printable.Line(m.String())
@@ -25,10 +27,10 @@ func MemberNames(members []llm.Name) []string {
 	return names
 }
 
-// MemberLine is the line about a member of a council: state, name, time, budget. It takes fewer than width
+// Line is the line about a member of a council: state, name, time, budget. It takes fewer than width
 // columns: first the short form is used, then the name is cut, then the line is shed from the right.
-func MemberLine(name string, m council.Member, width int) string {
-	glyph, forms := memberForms(m)
+func Line(name string, m council.Member, width int) string {
+	glyph, forms := formsOf(m)
 	line := func(name string, form []string) string { return glyph + " " + name + strings.Join(form, "") }
 	for _, form := range forms {
 		if utf8.RuneCountInString(line(name, form)) < width {
@@ -48,20 +50,20 @@ func MemberLine(name string, m council.Member, width int) string {
 // minName is how short a name may be cut, in characters.
 const minName = 12
 
-// memberForms returns the glyph of a member's state and the parts of its line, the most important
+// formsOf returns the glyph of a member's state and the parts of its line, the most important
 // first, in forms that grow shorter.
-func memberForms(m council.Member) (glyph string, forms [][]string) {
+func formsOf(m council.Member) (glyph string, forms [][]string) {
 	switch m.State {
 	case council.Waiting:
 		on := " waiting on " + printable.Line(m.Name.Provider)
 		long, short := nextTry(m.Wait, " — next try "), nextTry(m.Wait, " — ")
 		return "▲", [][]string{{on + reason(m), long, budgetLeft(m)}, {on, long, budgetLeft(m)}, {on, short, budgetLeft(m)}}
 	case council.Answered:
-		return "✓", [][]string{{" answered", " in " + Duration(max(1, m.Took)), tries(m)}}
+		return "✓", [][]string{{" answered", " in " + display.Duration(max(1, m.Took)), tries(m)}}
 	case council.Failed:
 		return "✗", [][]string{{failed(m), tries(m)}}
 	case council.CutOff:
-		return "·", [][]string{{" cut off", " after " + Duration(max(1, m.Took)), ": " + printable.Line(m.Why.Error())}}
+		return "·", [][]string{{" cut off", " after " + display.Duration(max(1, m.Took)), ": " + printable.Line(m.Why.Error())}}
 	}
 	return "·", [][]string{{asked(m), elapsed(m), budgetLeft(m)}}
 }
@@ -77,7 +79,7 @@ func elapsed(m council.Member) string {
 	if m.Took < time.Second {
 		return ""
 	}
-	return " — " + Duration(m.Took)
+	return " — " + display.Duration(m.Took)
 }
 
 // reason is why a member waits, if that is known.
@@ -93,14 +95,16 @@ func nextTry(wait time.Duration, prefix string) string {
 	if wait == 0 {
 		return " — another call goes first"
 	}
-	return prefix + Duration(wait)
+	return prefix + display.Duration(wait)
 }
 
-func budgetLeft(m council.Member) string { return " (budget " + Duration(max(1, m.Left)) + " left)" }
+func budgetLeft(m council.Member) string {
+	return " (budget " + display.Duration(max(1, m.Left)) + " left)"
+}
 
 func failed(m council.Member) string {
 	if m.Fault.Kind == fault.Timeout {
-		return " timed out after " + Duration(m.Took)
+		return " timed out after " + display.Duration(m.Took)
 	}
 	return " failed: " + m.Fault.Label()
 }
@@ -141,7 +145,7 @@ func SharedWaitLines(members []council.Member, width int) (lines []string) {
 
 // GraceLine is the line about the time left for the other members once enough have answered.
 func GraceLine(members []council.Member, left time.Duration, width int) string {
-	answered, rest := answered(members), Duration(max(1, left))
+	answered, rest := answered(members), display.Duration(max(1, left))
 	return firstFitting(width,
 		fmt.Sprintf("· %d of %d members answered — the rest have %s", answered, len(members), rest),
 		fmt.Sprintf("· %d of %d answered — %s", answered, len(members), rest))

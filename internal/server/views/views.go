@@ -1,0 +1,85 @@
+// Package views writes conversations in the JSON of the HTTP API, package api, and reads them: the server and its
+// client import it. Their errors become problems, and problems these errors.
+package views
+
+import (
+	"time"
+
+	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/turn"
+	"github.com/ridethrough/ridethrough/wire"
+)
+
+// Of returns a conversation as its JSON.
+func Of(v conversation.View, now time.Time) api.Conversation {
+	c := api.Conversation{
+		ID: v.ID, Settings: v.Settings, Created: api.Time(v.Created), Changed: api.Time(v.Changed),
+		Seq: v.Last, TurnID: v.Turn, Queue: QueueOf(v.Inputs),
+	}
+	if w := v.Wait; w != nil {
+		c.Wait = &api.Wait{
+			Until: api.Time(w.Due), RemainingMs: api.RemainingMs(w.Due, now), Retry: wire.Ordinal(w.Run.Tries),
+			Kind: w.Fault.Kind.String(), Message: w.Fault.Redacted(),
+		}
+	}
+	if v.Approval != nil {
+		c.Approval = &ApprovalsOf([]conversation.Approval{*v.Approval})[0]
+	}
+	return c
+}
+
+// ApprovalsOf returns calls that wait for approval as their JSON.
+func ApprovalsOf(all []conversation.Approval) []api.Approval {
+	made := make([]api.Approval, len(all))
+	for i, a := range all {
+		made[i] = api.Approval{ConversationID: a.Conversation, Title: a.Title, TurnID: a.Turn, Since: api.Time(a.Since), ApprovalRequested: a.ApprovalRequested}
+	}
+	return made
+}
+
+// From returns the conversation of its JSON.
+func From(c api.Conversation) conversation.View {
+	v := conversation.View{ID: c.ID, Settings: c.Settings, Created: c.Created, Changed: c.Changed, Last: c.Seq, Turn: c.TurnID}
+	if w := c.Wait; w != nil {
+		v.Wait = &conversation.Wait{Conversation: v.ID, Title: v.Settings.Title, Turn: v.Turn, Retry: turn.Retry{Wait: policy.Wait{
+			Run: policy.Run{Tries: int(w.Retry)}, Fault: &fault.Error{Kind: fault.KindOf(w.Kind), Message: w.Message}, Due: w.Until,
+		}}}
+	}
+	if a := c.Approval; a != nil {
+		v.Approval = &conversation.Approval{Conversation: v.ID, Title: v.Settings.Title, Turn: v.Turn, Since: a.Since, ApprovalRequested: a.ApprovalRequested}
+	}
+	for _, in := range c.Queue {
+		v.Inputs = append(v.Inputs, conversation.Input(in))
+	}
+	return v
+}
+
+// SummaryOf returns a conversation as it is in lists.
+func SummaryOf(v conversation.View) api.Summary {
+	return api.Summary{ID: v.ID, Title: v.Settings.Title, Model: v.Settings.Model, Created: api.Time(v.Created), Changed: api.Time(v.Changed)}
+}
+
+// FromSummary returns the conversation of a list, with what the list has of it.
+func FromSummary(s api.Summary) conversation.View {
+	return conversation.View{
+		ID: s.ID, Settings: conversation.Settings{Title: s.Title, Model: s.Model}, Created: s.Created, Changed: s.Changed,
+	}
+}
+
+// RestoredOf returns the answer to the import of a conversation.
+func RestoredOf(added int, v conversation.View) api.Restored {
+	return api.Restored{Added: added, InProgress: v.Turn != "" || len(v.Inputs) > 0}
+}
+
+// QueueOf returns inputs as their JSON.
+func QueueOf(inputs []conversation.Input) []api.Input {
+	queue := make([]api.Input, len(inputs))
+	for i, in := range inputs {
+		queue[i] = api.Input(in)
+		queue[i].At = api.Time(in.At)
+	}
+	return queue
+}
