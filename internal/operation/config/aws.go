@@ -18,7 +18,7 @@ type awsCredentials struct{ accessKey, secretKey, sessionToken secret }
 // credentials is the codec of awsCredentials.
 func credentials() codec[awsCredentials] {
 	return object(
-		schema{
+		&schema{
 			name: "aws", about: "The AWS credentials with which each request is signed.",
 			expected: "access-key, secret-key and session-token", Required: []string{"access-key", "secret-key"},
 		}, newCredentials,

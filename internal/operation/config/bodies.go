@@ -15,7 +15,7 @@ type spool struct {
 // spools is the codec of a spool.
 func spools() codec[spool] {
 	return object(
-		schema{name: "spool", about: "What request bodies may take, all together.", expected: "memory, disk and dir"}, nil,
+		&schema{name: "spool", about: "What request bodies may take, all together.", expected: "memory, disk and dir"}, nil,
 		newField("memory", size(), func(s *spool) *int64 { return &s.memory }, fieldDoc{"The memory for bodies that arrive, are sent or wait. Those that wait are compressed. The rest goes to disk. The default is less where the memory limit (GOMEMLIMIT) is below 256 MiB: a quarter of it.", "64MiB", ""}),
 		newField("disk", size(), func(s *spool) *int64 { return &s.disk }, fieldDoc{"The size of the spool file. A request that does not fit is rejected with status 503 and Retry-After.", "2GiB", ""}),
 		newField("dir", anyName("a path"), func(s *spool) *string { return &s.dir }, fieldDoc{"The directory of the spool file, relative to the configuration file. The file is deleted when the process ends.", "", "the system's directory for temporary files"}),
@@ -31,7 +31,7 @@ type receive struct {
 // receives is the codec of the limits on receiving.
 func receives() codec[receive] {
 	return object(
-		schema{name: "receive", about: "How slowly a client may send a body.", expected: "time and rate"}, nil,
+		&schema{name: "receive", about: "How slowly a client may send a body.", expected: "time and rate"}, nil,
 		newField("time", limit(), func(r *receive) *time.Duration { return &r.time }, fieldDoc{"How long a client may take for all of a body.", "10m", ""}),
 		newField("rate", size(), func(r *receive) *int64 { return &r.rate }, fieldDoc{"The least that must arrive per second, on average, once 30 s have passed.", "16KiB", ""}),
 	)
@@ -54,7 +54,7 @@ const (
 // detaches is the codec of detached.
 func detaches() codec[detached] {
 	return object(
-		schema{name: "detached", about: "Answers that are read on although the client has left, for when it sends the same request again.", expected: "agents, time, bytes and from"}, nil,
+		&schema{name: "detached", about: "Answers that are read on although the client has left, for when it sends the same request again.", expected: "agents, time, bytes and from"}, nil,
 		newField("agents", seq("a list of agents", anyName("the beginning of a User-Agent, or all")), func(d *detached) *[]string { return &d.agents }, fieldDoc{"The clients for which this is done, by how their `User-Agent` or `Originator` begins: `codex`, `claude-cli`. `all` is every client.", "", "none"}),
 		newField("time", duration(), func(d *detached) *time.Duration { return &d.time }, fieldDoc{"How long an answer is read on after the client has left, and how long it is kept when it is whole.", "5m", ""}),
 		newField("bytes", size(), func(d *detached) *int64 { return &d.bytes }, fieldDoc{"The largest answer that is kept.", "8MiB", ""}),

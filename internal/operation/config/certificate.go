@@ -13,7 +13,7 @@ type keyPair struct{ cert, key string }
 // keyPairs is the codec of a key pair.
 func keyPairs() codec[keyPair] {
 	return object(
-		schema{name: "tls", about: "The certificate of the gateway. A changed file is read at the next connection.", expected: "cert and key", Type: "object", Required: []string{"cert", "key"}},
+		&schema{name: "tls", about: "The certificate of the gateway. A changed file is read at the next connection.", expected: "cert and key", Type: "object", Required: []string{"cert", "key"}},
 		func(r *reader, n *node) keyPair {
 			for _, name := range []string{"cert", "key"} {
 				if n.field(name) == nil {

@@ -10,7 +10,7 @@ import (
 
 // codec reads, shows and describes the values of a type, so that parser, schema and manual cannot disagree.
 type codec[T any] struct {
-	schema schema
+	schema *schema
 	read   func(*reader, *node) (T, bool)
 	show   func(T) *node
 }
@@ -110,7 +110,7 @@ func (r *reader) child(name string, n *node, read func()) {
 }
 
 // scalar is the codec of a scalar.
-func scalar[T any](s schema, parse func(string) (T, error), show func(T) string) codec[T] {
+func scalar[T any](s *schema, parse func(string) (T, error), show func(T) string) codec[T] {
 	if s.Type == nil {
 		s.Type = "string"
 	}
@@ -127,9 +127,9 @@ func scalar[T any](s schema, parse func(string) (T, error), show func(T) string)
 			}
 			switch {
 			case err == errForm:
-				r.mismatch(n, &s, "")
+				r.mismatch(n, s, "")
 			case err != nil:
-				r.mismatch(n, &s, err.Error())
+				r.mismatch(n, s, err.Error())
 			}
 			return v, err == nil
 		},
@@ -139,7 +139,7 @@ func scalar[T any](s schema, parse func(string) (T, error), show func(T) string)
 
 // oneOf is the codec of an enumeration.
 func oneOf(words string, values ...string) codec[string] {
-	s := schema{expected: words + ": " + orList(values), Enum: values}
+	s := &schema{expected: words + ": " + orList(values), Enum: values}
 	return scalar(s, func(v string) (string, error) {
 		if !slices.Contains(values, v) {
 			return "", errForm
@@ -152,12 +152,12 @@ func itself(s string) string { return s }
 
 // seq is the codec of a list that is not empty.
 func seq[T any](words string, of codec[T]) codec[[]T] {
-	s := schema{expected: words, Type: "array", Items: &of.schema, MinItems: 1}
+	s := &schema{expected: words, Type: "array", Items: of.schema, MinItems: 1}
 	return codec[[]T]{
 		schema: s,
 		read: func(r *reader, n *node) (all []T, ok bool) {
 			if n.kind != sequence || len(n.items) == 0 {
-				r.mismatch(n, &s, "")
+				r.mismatch(n, s, "")
 				return nil, false
 			}
 			for i, item := range n.items {
@@ -190,12 +190,12 @@ type named[T any] struct {
 
 // byName is the codec of a mapping with names that the user chooses. It keeps their order.
 func byName[T any](words string, name codec[string], of codec[T]) codec[[]named[T]] {
-	s := schema{expected: words, Type: orNothing(), Names: &name.schema, Additional: &of.schema}
+	s := &schema{expected: words, Type: orNothing(), Names: name.schema, Additional: of.schema}
 	return codec[[]named[T]]{
 		schema: s,
 		read: func(r *reader, n *node) (all []named[T], ok bool) {
 			if n.kind != mapping && n.kind != null {
-				r.mismatch(n, &s, "")
+				r.mismatch(n, s, "")
 				return nil, false
 			}
 			for _, e := range n.entries {
@@ -234,7 +234,9 @@ type key struct {
 	schema *schema
 }
 
-// newKey returns the key of a field whose values have the schema s.
+// newKey returns the key of a field whose values have the schema s. It copies much, so it is compiled once.
+//
+//go:noinline
 func newKey(name string, s *schema, doc fieldDoc) key {
 	described := *s
 	described.fieldDoc = doc
@@ -244,7 +246,7 @@ func newKey(name string, s *schema, doc fieldDoc) key {
 // newField returns a field; at returns the address of its value.
 func newField[S, T any](name string, f codec[T], at func(*S) *T, doc fieldDoc) field[S] {
 	return field[S]{
-		key: newKey(name, &f.schema, doc),
+		key: newKey(name, f.schema, doc),
 		read: func(r *reader, n *node, to *S) {
 			if v, ok := f.read(r, n); ok {
 				*at(to) = v
@@ -271,7 +273,7 @@ func (f field[S]) formerly(old string) field[S] {
 }
 
 // object is the codec of a mapping with known fields. fresh, unless nil, returns the initial value.
-func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) codec[S] {
+func object[S any](s *schema, fresh func(*reader, *node) S, fields ...field[S]) codec[S] {
 	keys := make([]key, len(fields))
 	for i, f := range fields {
 		keys[i] = f.key
@@ -281,7 +283,7 @@ func object[S any](s schema, fresh func(*reader, *node) S, fields ...field[S]) c
 		schema: s,
 		read: func(r *reader, n *node) (v S, ok bool) {
 			if n.kind != mapping && n.kind != null {
-				r.mismatch(n, &s, "")
+				r.mismatch(n, s, "")
 				return v, false
 			}
 			before := len(r.faults)

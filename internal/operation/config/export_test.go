@@ -11,9 +11,9 @@ func Reference() string { return reference(file(nil).schema) }
 // ScenarioReference returns the same part of the lab's manual.
 func ScenarioReference() string { return reference(scenarios().schema) }
 
-func reference(root schema) string {
+func reference(root *schema) string {
 	var b strings.Builder
-	table(&b, "The file", "", &root)
+	table(&b, "The file", "", root)
 	for _, d := range root.definitions(nil) {
 		if len(d.schema.Properties) > 0 && !strings.HasPrefix(d.name, "route-") {
 			table(&b, d.name, d.schema.about, d.schema)

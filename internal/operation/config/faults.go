@@ -48,7 +48,7 @@ func ParseFaults(name string, data []byte) ([]classify.Row, error) {
 // faultRow is the codec of a reading of a fault.
 func faultRow() codec[classify.Row] {
 	read := object(
-		schema{name: "fault", about: "A reading of a fault of your own.", expected: "the fields of a row", Required: []string{"kind"}}, newFaultRow,
+		&schema{name: "fault", about: "A reading of a fault of your own.", expected: "the fields of a row", Required: []string{"kind"}}, newFaultRow,
 		newField("kind", faultKind(), func(r *classify.Row) *fault.Kind { return &r.Kind }, fieldDoc{"What the fault is.", "", "required"}),
 		newField("provider", anyName("the name of an upstream, or of an agent's provider"), func(r *classify.Row) *string { return &r.Provider }, fieldDoc{"The upstream that it comes from, or the provider of an agent's model.", "", "any"}),
 		newField("status", faultStatus(), func(r *classify.Row) *int { return &r.Status }, fieldDoc{"The HTTP status.", "", "any"}),
@@ -96,7 +96,7 @@ func CheckFault(r classify.Row) error {
 // faultKind is the codec of one kind of fault.
 func faultKind() codec[fault.Kind] {
 	names := FaultKinds()
-	return scalar(schema{expected: "a kind of fault: " + orList(names), Enum: names}, func(s string) (fault.Kind, error) {
+	return scalar(&schema{expected: "a kind of fault: " + orList(names), Enum: names}, func(s string) (fault.Kind, error) {
 		if kindSet(s) == 0 || s == "transient" {
 			return 0, errForm
 		}
@@ -110,7 +110,7 @@ func FaultKinds() []string { return kindNames()[1:] } // without the group
 // faultStatus is the codec of an HTTP status.
 func faultStatus() codec[int] {
 	least, most := 100.0, 599.0
-	return scalar(schema{Type: "integer", Minimum: &least, Maximum: &most, expected: "an HTTP status, such as 503"}, func(s string) (int, error) {
+	return scalar(&schema{Type: "integer", Minimum: &least, Maximum: &most, expected: "an HTTP status, such as 503"}, func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < int(least) || n > int(most) {
 			return 0, errForm

@@ -4,7 +4,7 @@ import "slices"
 
 // file is the codec of the configuration file.
 func file(start func(*reader, *node) Config) codec[Config] {
-	return object(schema{expected: "the fields of a configuration"}, start, slices.Concat(serving(), asking(), keeping())...)
+	return object(&schema{expected: "the fields of a configuration"}, start, slices.Concat(serving(), asking(), keeping())...)
 }
 
 // serving are the fields about who may reach the gateway.

@@ -37,7 +37,7 @@ const (
 // notifies is the codec of notices.
 func notifies() codec[notices] {
 	return object(
-		schema{name: "notices", about: "Who is told about outages and limits.", expected: "to, after and remind"}, nil,
+		&schema{name: "notices", about: "Who is told about outages and limits.", expected: "to, after and remind"}, nil,
 		newField("to", byName("targets by name", targetName(), targets()), func(n *notices) *[]named[target] { return &n.to }, fieldDoc{"Where notices go. `ridethrough notify test` sends one to each.", "", "nowhere"}),
 		newField("after", duration(), func(n *notices) *time.Duration { return &n.after }, fieldDoc{"How long an outage lasts before its first notice. Nothing is said about a shorter one.", ShowDuration(defaultAfter), ""}),
 		newField("remind", limit(), func(n *notices) *time.Duration { return &n.remind }, fieldDoc{"How often there is another notice while an outage goes on.", ShowDuration(defaultRemind), ""}),
@@ -47,7 +47,7 @@ func notifies() codec[notices] {
 // targets is the codec of a target.
 func targets() codec[target] {
 	return checked(object(
-		schema{name: "notice-target", about: "Where notices go.", expected: "the fields of a target", Required: []string{"kind"}}, nil,
+		&schema{name: "notice-target", about: "Where notices go.", expected: "the fields of a target", Required: []string{"kind"}}, nil,
 		newField("kind", oneOf("a kind of target", strs(notify.Kinds())...), func(t *target) *string { return &t.kind }, fieldDoc{"`webhook` posts JSON, `ntfy` posts to a topic, `slack` to an incoming webhook of Slack, Mattermost, Rocket.Chat or Discord (its URL with /slack), `desktop` runs notify-send or osascript on this machine.", "", "required"}),
 		newField("url", noticeURLs(), func(t *target) *noticeURL { return &t.url }, fieldDoc{"Where it is sent. The URL of `slack` is a secret, and so may be others; those must not be in the configuration file itself.", "", "required, but for desktop"}),
 		newField("token", secrets(), func(t *target) *secret { return &t.token }, fieldDoc{"A token that is sent as `Authorization: Bearer`.", "", "none"}),
@@ -96,7 +96,7 @@ func noticeURLs() codec[noticeURL] {
 	of := secrets()
 	plain := checkedText("a URL such as https://ntfy.sh/topic, or "+of.schema.expected, `^https?://`, nil)
 	return codec[noticeURL]{
-		schema: schema{expected: plain.schema.expected, AnyOf: []*schema{&plain.schema, &of.schema}},
+		schema: &schema{expected: plain.schema.expected, AnyOf: []*schema{plain.schema, of.schema}},
 		read: func(r *reader, n *node) (a noticeURL, ok bool) {
 			if n.kind == text {
 				if err := notify.CheckURL(n.text); err != nil { // which does not repeat it
@@ -120,7 +120,7 @@ func noticeURLs() codec[noticeURL] {
 
 // noticeTemplate is the codec of a template.
 func noticeTemplate() codec[string] {
-	return scalar(schema{expected: "a template such as ${title}: ${text}"}, func(s string) (string, error) {
+	return scalar(&schema{expected: "a template such as ${title}: ${text}"}, func(s string) (string, error) {
 		_, err := notify.Parse(s)
 		return s, err
 	}, itself)

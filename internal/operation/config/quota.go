@@ -34,7 +34,7 @@ func quotas(name string, usual bool) codec[quota] {
 		return fieldDoc{about, def, otherwise}
 	}
 	return object(
-		schema{name: name, about: "What follows when a usage window is spent and the provider says when it opens again.", expected: "the fields of a quota"}, nil,
+		&schema{name: name, about: "What follows when a usage window is spent and the provider says when it opens again.", expected: "the fields of a quota"}, nil,
 		newField("wait", oneOf("what follows a spent window", string(policy.QuotaStop), string(policy.QuotaUntilReset)), func(q *quota) *string { return &q.wait },
 			doc("`until-reset` keeps the call waiting until the window opens; the wait takes nothing from the policy's budget. `stop` ends the call at once.", string(policy.QuotaUntilReset))),
 		newField("windows", integer("a number from 1", 1, 1000), func(q *quota) *int { return &q.windows },
@@ -48,7 +48,7 @@ func quotas(name string, usual bool) codec[quota] {
 
 // timeOfDay is the codec of a time of day, since midnight. 0 is none, and midnight the end of the day.
 func timeOfDay() codec[time.Duration] {
-	return scalar(schema{Pattern: `^([01][0-9]|2[0-3]):[0-5][0-9]$`, expected: `a time of day such as "06:00"`},
+	return scalar(&schema{Pattern: `^([01][0-9]|2[0-3]):[0-5][0-9]$`, expected: `a time of day such as "06:00"`},
 		func(s string) (time.Duration, error) {
 			at, err := time.Parse("15:04", s)
 			if err != nil || len(s) != len("15:04") {

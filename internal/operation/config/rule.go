@@ -28,8 +28,8 @@ const noRetries = "none"
 // choices is the codec of a reference to a policy.
 func choices() codec[choice] {
 	own, name := policyFields(), anyName("a policy's name")
-	known := schema{Type: "string", Enum: append(policy.Presets(), noRetries)} // for completion in editors
-	s := schema{expected: "the name of a policy, or its fields", AnyOf: []*schema{&known, &name.schema, &own.schema}}
+	known := &schema{Type: "string", Enum: append(policy.Presets(), noRetries)} // for completion in editors
+	s := &schema{expected: "the name of a policy, or its fields", AnyOf: []*schema{known, name.schema, own.schema}}
 	return codec[choice]{
 		schema: s,
 		read: func(r *reader, n *node) (choice, bool) {
@@ -40,7 +40,7 @@ func choices() codec[choice] {
 				v, ok := own.read(r, n)
 				return choice{own: &v}, ok
 			}
-			r.mismatch(n, &s, "")
+			r.mismatch(n, s, "")
 			return choice{}, false
 		},
 		show: func(c choice) *node {
@@ -64,7 +64,7 @@ func policyName() codec[string] {
 // policyFields is the codec of a policy's fields.
 func policyFields() codec[rule] {
 	return object(
-		schema{name: "policy", about: "A policy of your own.", expected: "the fields of a policy"}, fromPreset,
+		&schema{name: "policy", about: "A policy of your own.", expected: "the fields of a policy"}, fromPreset,
 		newField("preset", oneOf("a preset", policy.Presets()...), func(p *rule) *string { return &p.preset }, fieldDoc{"The preset to start from. The other fields override it.", "", "the policy starts empty"}).formerly("like"),
 		newField("backoff", seq("a list of times", duration()), func(p *rule) *[]time.Duration { return &p.Backoff.Steps }, fieldDoc{"The waits before retries 1, 2, 3 and so on. The last one repeats.", "", "required without a preset"}).formerly("waits"),
 		newField("multiplier", multiplier(), func(p *rule) *float64 { return &p.Backoff.Factor }, fieldDoc{"The growth of each further wait once the list has ended.", "", "no growth"}).formerly("factor"),
@@ -95,7 +95,7 @@ func fromPreset(r *reader, n *node) rule {
 // multiplier is the codec of a factor from 1.
 func multiplier() codec[float64] {
 	least := 1.0
-	return scalar(schema{Type: "number", Minimum: &least, expected: "a number from 1, such as 2"}, func(s string) (float64, error) {
+	return scalar(&schema{Type: "number", Minimum: &least, expected: "a number from 1, such as 2"}, func(s string) (float64, error) {
 		n, err := strconv.ParseFloat(s, 64)
 		if err != nil || !(n >= least) || math.IsInf(n, 0) {
 			return 0, errForm
@@ -107,7 +107,7 @@ func multiplier() codec[float64] {
 // retries is the codec of a number of retries.
 func retries() codec[int] {
 	least := 0.0
-	s := schema{expected: "a number from 0, or unlimited", AnyOf: []*schema{{Type: "integer", Minimum: &least}, {Type: "string", Enum: []string{"unlimited"}}}}
+	s := &schema{expected: "a number from 0, or unlimited", AnyOf: []*schema{{Type: "integer", Minimum: &least}, {Type: "string", Enum: []string{"unlimited"}}}}
 	return codec[int]{
 		schema: s,
 		read: func(r *reader, n *node) (int, bool) {
@@ -116,7 +116,7 @@ func retries() codec[int] {
 			}
 			count, err := strconv.ParseUint(n.text, 10, 31)
 			if n.kind != number || err != nil {
-				r.mismatch(n, &s, "")
+				r.mismatch(n, s, "")
 			}
 			return int(count), err == nil
 		},
@@ -133,12 +133,12 @@ func retries() codec[int] {
 func jitters() codec[policy.Jitter] {
 	both := share()
 	each := object(
-		schema{expected: "down and up"}, nil,
+		&schema{expected: "down and up"}, nil,
 		newField("down", share(), func(j *policy.Jitter) *float64 { return &j.Down }, fieldDoc{"How much shorter a wait may become.", "0%", ""}),
 		newField("up", share(), func(j *policy.Jitter) *float64 { return &j.Up }, fieldDoc{"How much longer a wait may become.", "0%", ""}),
 	)
 	return codec[policy.Jitter]{
-		schema: schema{expected: "a share such as 10%, or {down: 0%, up: 10%}", AnyOf: []*schema{&both.schema, &each.schema}},
+		schema: &schema{expected: "a share such as 10%, or {down: 0%, up: 10%}", AnyOf: []*schema{both.schema, each.schema}},
 		read: func(r *reader, n *node) (policy.Jitter, bool) {
 			if n.kind == mapping {
 				return each.read(r, n)

@@ -13,7 +13,7 @@ import (
 
 // duration is the codec of a duration above zero.
 func duration() codec[time.Duration] {
-	return scalar(schema{name: "duration", about: "A time: Go's units and d for days.", Pattern: durationPattern, expected: "a time above zero, such as 30s, 5m or 1d12h"},
+	return scalar(&schema{name: "duration", about: "A time: Go's units and d for days.", Pattern: durationPattern, expected: "a time above zero, such as 30s, 5m or 1d12h"},
 		ParseDuration, ShowDuration)
 }
 
@@ -22,7 +22,7 @@ const noLimit time.Duration = math.MaxInt64
 
 // limit is the codec of a duration or none.
 func limit() codec[time.Duration] {
-	return scalar(schema{name: "limit", about: "A time, or none.", Pattern: durationPattern + "|^none$", expected: "a time above zero, such as 30s, or none"},
+	return scalar(&schema{name: "limit", about: "A time, or none.", Pattern: durationPattern + "|^none$", expected: "a time above zero, such as 30s, or none"},
 		func(s string) (time.Duration, error) {
 			if s == "none" {
 				return noLimit, nil
@@ -43,7 +43,7 @@ const learned = noLimit - 1
 // learnedLimit is the codec of a duration, none or learned.
 func learnedLimit() codec[time.Duration] {
 	plain := limit()
-	return scalar(schema{name: "first-byte-limit", about: "A time, none or learned.", Pattern: durationPattern + "|^none$|^learned$", expected: "a time above zero, such as 30s, none or learned"},
+	return scalar(&schema{name: "first-byte-limit", about: "A time, none or learned.", Pattern: durationPattern + "|^none$|^learned$", expected: "a time above zero, such as 30s, none or learned"},
 		func(s string) (time.Duration, error) {
 			switch s {
 			case "none":
@@ -63,13 +63,13 @@ func learnedLimit() codec[time.Duration] {
 
 // size is the codec of a number of bytes.
 func size() codec[int64] {
-	return scalar(schema{name: "size", about: "A number of bytes.", Pattern: sizePattern, expected: "a size above zero with its unit, such as 32MiB"}, parseSize, showSize)
+	return scalar(&schema{name: "size", about: "A number of bytes.", Pattern: sizePattern, expected: "a size above zero with its unit, such as 32MiB"}, parseSize, showSize)
 }
 
 // replicas is the codec of a number of replicas.
 func replicas() codec[int] {
 	least, most := 1.0, 5.0
-	return scalar(schema{Type: "integer", Minimum: &least, Maximum: &most, expected: "a number from 1 to 5"}, func(s string) (int, error) {
+	return scalar(&schema{Type: "integer", Minimum: &least, Maximum: &most, expected: "a number from 1 to 5"}, func(s string) (int, error) {
 		n, err := strconv.ParseUint(s, 10, 8)
 		if err != nil || n < uint64(least) || n > uint64(most) {
 			return 0, errForm
@@ -80,12 +80,12 @@ func replicas() codec[int] {
 
 // share is the codec of a percentage.
 func share() codec[float64] {
-	return scalar(schema{name: "share", about: "A share.", Pattern: percentPattern, expected: "a share from 0% to 100%, such as 10%"}, parsePercent, showPercent)
+	return scalar(&schema{name: "share", about: "A share.", Pattern: percentPattern, expected: "a share from 0% to 100%, such as 10%"}, parsePercent, showPercent)
 }
 
 // checkedText is the codec of a text that check accepts.
 func checkedText(words, pattern string, check func(string) bool) codec[string] {
-	return scalar(schema{expected: words, Pattern: pattern}, func(s string) (string, error) {
+	return scalar(&schema{expected: words, Pattern: pattern}, func(s string) (string, error) {
 		if !check(s) {
 			return "", errForm
 		}
@@ -112,7 +112,7 @@ func host() codec[string] {
 
 // origin is the codec of a web page's origin, in the form in which browsers send it.
 func origin() codec[string] {
-	known := schema{expected: "an origin such as http://localhost:5173 or https://app.example, without a path", Pattern: `^[A-Za-z][A-Za-z0-9+.-]*://[^/?#@ ]+$`}
+	known := &schema{expected: "an origin such as http://localhost:5173 or https://app.example, without a path", Pattern: `^[A-Za-z][A-Za-z0-9+.-]*://[^/?#@ ]+$`}
 	return scalar(known, func(s string) (string, error) {
 		u, err := url.Parse(s)
 		if err != nil || u.Scheme == "" || u.Host == "" || u.User != nil || len(s) != len(u.Scheme+"://"+u.Host) {

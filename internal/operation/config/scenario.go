@@ -105,7 +105,7 @@ const (
 // scenarios is the codec of the file.
 func scenarios() codec[Scenario] {
 	f := object(
-		schema{expected: "the fields of a scenario", Required: []string{"lasts", "callers", "outages"}}, nil,
+		&schema{expected: "the fields of a scenario", Required: []string{"lasts", "callers", "outages"}}, nil,
 		newField("title", printableText("a sentence"), func(s *Scenario) *string { return &s.Title }, fieldDoc{"Its title.", "", "the file's name"}),
 		newField("about", printableText("sentences"), func(s *Scenario) *string { return &s.About }, fieldDoc{"What the scenario shows.", "", "nothing"}),
 		newField("lasts", duration(), func(s *Scenario) *time.Duration { return &s.Lasts }, fieldDoc{"The time in which calls start. Calls in progress at its end are still completed.", "", "required"}),
@@ -122,7 +122,7 @@ func scenarios() codec[Scenario] {
 // printableText is the codec of a text without control characters, since terminals and
 // charts show it unchanged.
 func printableText(words string) codec[string] {
-	return scalar(schema{expected: words}, func(s string) (string, error) {
+	return scalar(&schema{expected: words}, func(s string) (string, error) {
 		switch {
 		case s == "":
 			return "", errForm
@@ -135,7 +135,7 @@ func printableText(words string) codec[string] {
 
 func callers() codec[Callers] {
 	return checked(object(
-		schema{name: "callers", about: "The clients. Each makes one call at a time.", expected: "the fields of callers", Required: []string{"number", "every"}}, nil,
+		&schema{name: "callers", about: "The clients. Each makes one call at a time.", expected: "the fields of callers", Required: []string{"number", "every"}}, nil,
 		newField("number", integer("a number from 1", 1, 1<<31), func(c *Callers) *int { return &c.Number }, fieldDoc{"Their number, at most " + strconv.Itoa(MaxCallers) + ".", "", "required"}),
 		newField("every", duration(), func(c *Callers) *time.Duration { return &c.Every }, fieldDoc{"The average time from the end of a call to the same caller's next one.", "", "required"}),
 		newField("patience", duration(), func(c *Callers) *time.Duration { return &c.Patience }, fieldDoc{"How long a caller waits for an answer before it disconnects.", "", "no limit"}),
@@ -146,7 +146,7 @@ func callers() codec[Callers] {
 
 func services() codec[Service] {
 	return object(
-		schema{name: "upstream", about: "The provider outside of outages.", expected: "the fields of an upstream"},
+		&schema{name: "upstream", about: "The provider outside of outages.", expected: "the fields of an upstream"},
 		func(*reader, *node) Service { return Service{Takes: 6 * time.Second, Refuses: 200 * time.Millisecond} },
 		newField("takes", duration(), func(s *Service) *time.Duration { return &s.Takes }, fieldDoc{"The average time of an answer. Single answers take from half to one and a half times as long.", "6s", ""}),
 		newField("refuses", duration(), func(s *Service) *time.Duration { return &s.Refuses }, fieldDoc{"The time of a rejection.", "200ms", ""}),
@@ -156,7 +156,7 @@ func services() codec[Service] {
 
 func outages() codec[Outage] {
 	return checked(object(
-		schema{name: "outage", about: "One failure for some time.", expected: "the fields of an outage", Required: []string{"kind", "for"}}, nil,
+		&schema{name: "outage", about: "One failure for some time.", expected: "the fields of an outage", Required: []string{"kind", "for"}}, nil,
 		newField("kind", oneOf("a kind of outage", OutageKinds()...), func(o *Outage) *string { return &o.Kind }, fieldDoc{"What fails: `total` rejects every call, `partial` a share of them, `flapping` all of them at intervals, `rate-limit` those above a number of tokens in each minute, `token-bucket` those above a number of tokens that is filled up again evenly in a minute, `window` those above a number of tokens in a longer time, as of a subscription, `limited` those above a rate. `brown-out` only slows answers down.", "", "required"}),
 		newField("from", duration(), func(o *Outage) *time.Duration { return &o.From }, fieldDoc{"When it starts.", "", "at the start of the scenario"}),
 		newField("for", duration(), func(o *Outage) *time.Duration { return &o.For }, fieldDoc{"How long it lasts.", "", "required"}),
@@ -284,7 +284,7 @@ func checked[T any](f codec[T], check func(*reader, *node, *T, *schema)) codec[T
 		before := len(r.faults)
 		v, ok := read(r, n)
 		if n.kind == mapping || n.kind == null {
-			check(r, n, &v, &f.schema)
+			check(r, n, &v, f.schema)
 		}
 		return v, ok && len(r.faults) == before
 	}
@@ -303,7 +303,7 @@ func checkRequired[T any](r *reader, n *node, _ *T, s *schema) {
 // integer is the codec of an integer.
 func integer[T ~int | ~uint64](words string, least, most T) codec[T] {
 	low := float64(least)
-	return scalar(schema{Type: "integer", Minimum: &low, expected: words}, func(s string) (T, error) {
+	return scalar(&schema{Type: "integer", Minimum: &low, expected: words}, func(s string) (T, error) {
 		n, err := strconv.ParseUint(s, 10, 63)
 		switch {
 		case err != nil || T(n) < least:
@@ -317,7 +317,7 @@ func integer[T ~int | ~uint64](words string, least, most T) codec[T] {
 
 // rates is the codec of a rate above zero, such as 20/s. Its value is per second.
 func rates() codec[float64] {
-	return scalar(schema{Pattern: `^[0-9]+(\.[0-9]+)?/(s|min|h)$`, expected: "a number per time above zero, such as 20/s, 90/min or 500/h"}, func(s string) (float64, error) {
+	return scalar(&schema{Pattern: `^[0-9]+(\.[0-9]+)?/(s|min|h)$`, expected: "a number per time above zero, such as 20/s, 90/min or 500/h"}, func(s string) (float64, error) {
 		count, unit, _ := strings.Cut(s, "/")
 		per, ok := map[string]time.Duration{"s": time.Second, "min": time.Minute, "h": time.Hour}[unit]
 		n, err := strconv.ParseFloat(count, 64)
@@ -357,5 +357,5 @@ func LoadScenario(name string) (Scenario, error) {
 // ScenarioSchema returns the JSON Schema of the file, for editors.
 func ScenarioSchema() []byte {
 	root := scenarios().schema
-	return document(&root, scenarioURL, "A scenario of ridethrough's lab")
+	return document(root, scenarioURL, "A scenario of ridethrough's lab")
 }

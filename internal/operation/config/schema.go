@@ -131,7 +131,7 @@ func (s *schema) definitions(known properties) properties {
 // Schema returns the JSON Schema of the file, for editors.
 func Schema() []byte {
 	root := file(nil).schema
-	return document(&root, schemaURL, "The configuration of ridethrough")
+	return document(root, schemaURL, "The configuration of ridethrough")
 }
 
 // document returns a schema as a JSON document.

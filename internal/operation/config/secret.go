@@ -17,7 +17,7 @@ type secret struct {
 // secrets is the codec of a secret.
 func secrets() codec[secret] {
 	f := object(
-		schema{name: "secret", about: "Where a secret is stored. It is never in the configuration file itself.", expected: "{env: NAME} or {file: PATH}", Type: "object", MinProperties: 1, MaxProperties: 1}, nil,
+		&schema{name: "secret", about: "Where a secret is stored. It is never in the configuration file itself.", expected: "{env: NAME} or {file: PATH}", Type: "object", MinProperties: 1, MaxProperties: 1}, nil,
 		newField("env", variable(), func(s *secret) *string { return &s.env }, fieldDoc{"The environment variable with the secret.", "", "see file"}),
 		newField("file", anyName("a path"), func(s *secret) *string { return &s.file }, fieldDoc{"The file with the secret, relative to the configuration file. Surrounding space is ignored.", "", "see env"}),
 	)
@@ -60,7 +60,7 @@ func (r *reader) hide(n *node) {
 func keys() codec[secret] {
 	of := secrets()
 	return codec[secret]{
-		schema: schema{expected: of.schema.expected + ", or none", AnyOf: []*schema{&of.schema, {Type: "string", Enum: []string{"none"}}}},
+		schema: &schema{expected: of.schema.expected + ", or none", AnyOf: []*schema{of.schema, {Type: "string", Enum: []string{"none"}}}},
 		read: func(r *reader, n *node) (secret, bool) {
 			if n.kind == text && n.text == "none" {
 				return secret{none: true}, true

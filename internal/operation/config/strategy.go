@@ -41,7 +41,7 @@ const (
 // strategies is the codec of a file of strategies.
 func strategies() codec[[]named[Strategy]] {
 	one := checked(object(
-		schema{name: "strategy", expected: "the fields of a strategy", Required: []string{"title", "policy", "statuses", "source", "seen"}}, nil,
+		&schema{name: "strategy", expected: "the fields of a strategy", Required: []string{"title", "policy", "statuses", "source", "seen"}}, nil,
 		newField("title", anyName("a name"), func(s *Strategy) *string { return &s.Title }, fieldDoc{"Its title.", "", "required"}),
 		newField("policy", strategyPolicy(), func(s *Strategy) *policy.Policy { return &s.Policy }, fieldDoc{"Its backoff and retries.", "", "required"}),
 		newField("statuses", seq("a list of statuses", statuses()), func(s *Strategy) *[]int { return &s.Statuses }, fieldDoc{"The statuses that it retries.", "", "required"}),
@@ -72,7 +72,7 @@ func strategyPolicy() codec[policy.Policy] {
 
 func fewer() codec[Fewer] {
 	return checked(object(
-		schema{expected: "status and retries", Required: []string{"status", "retries"}}, nil,
+		&schema{expected: "status and retries", Required: []string{"status", "retries"}}, nil,
 		newField("status", integer("a status from 400 to 599", 400, 599), func(f *Fewer) *int { return &f.Status }, fieldDoc{"The status.", "", "required"}),
 		newField("retries", integer("a number from 0", 0, 1000), func(f *Fewer) *int { return &f.Retries }, fieldDoc{"The number of retries.", "", "required"}),
 	), checkRequired)
@@ -83,15 +83,14 @@ const allServer = 500
 
 // statuses is the codec of a status, or 5xx.
 func statuses() codec[int] {
-	words := "a status, or 5xx"
-	f := scalar(schema{expected: words}, nil, strconv.Itoa)
+	f := scalar(&schema{expected: "a status, or 5xx"}, nil, strconv.Itoa)
 	f.read = func(r *reader, n *node) (int, bool) {
 		if n.text == "5xx" {
 			return -allServer, true
 		}
 		status, err := strconv.Atoi(n.text)
 		if err != nil || status < 400 || status > 599 {
-			r.mismatch(n, &schema{expected: words}, "")
+			r.mismatch(n, f.schema, "")
 			return 0, false
 		}
 		return status, true

@@ -64,7 +64,7 @@ type agentFields struct {
 func agents() codec[agentFields] {
 	tools := func(words string) codec[[]string] { return seq(words, toolPattern()) }
 	return object(
-		schema{name: "agent", about: "What the conversations of an agent may use beside models. A conversation chooses its agent.", expected: "the fields of an agent"}, nil,
+		&schema{name: "agent", about: "What the conversations of an agent may use beside models. A conversation chooses its agent.", expected: "the fields of an agent"}, nil,
 		newField("files", anyName("a path"), func(a *agentFields) *string { return &a.files }, fieldDoc{"A directory that the model may list, read and search, relative to the configuration file. A conversation may choose a directory below it.", "", "no file tools"}),
 		newField("mcp", seq("a list of MCP servers", anyName("the name of an MCP server")), func(a *agentFields) *[]string { return &a.mcp }, fieldDoc{"The MCP servers of the section mcp whose tools the model may call.", "", "none"}),
 		newField("allow", tools("a list of tools"), func(a *agentFields) *[]string { return &a.allow }, fieldDoc{"The tools that run without approval, such as `mcp__github__get_*`.", "", "those that only read"}),
@@ -97,7 +97,7 @@ type mcpFields struct {
 // mcpServers is the codec of an MCP server.
 func mcpServers() codec[mcpFields] {
 	return object(
-		schema{name: "mcp-server", about: "An MCP server: a program that is started, or a URL.", expected: "the fields of an MCP server"}, newMCPServer,
+		&schema{name: "mcp-server", about: "An MCP server: a program that is started, or a URL.", expected: "the fields of an MCP server"}, newMCPServer,
 		newField("command", anyName("a program"), func(m *mcpFields) *string { return &m.command }, fieldDoc{"The program to start, used over its standard input and output.", "", "see url"}),
 		newField("args", seq("a list of arguments", plainValue()), func(m *mcpFields) *[]string { return &m.args }, fieldDoc{"Its arguments.", "", "none"}),
 		newField("dir", anyName("a path"), func(m *mcpFields) *string { return &m.dir }, fieldDoc{"Its working directory, relative to the configuration file.", "", "that of this process"}),
@@ -139,13 +139,13 @@ func headerName() codec[string] {
 
 // plainValue is the codec of a text that may look like a number or a boolean, and not like a secret.
 func plainValue() codec[string] {
-	s := schema{expected: "a text", Type: []string{"string", "number", "boolean"}}
+	s := &schema{expected: "a text", Type: []string{"string", "number", "boolean"}}
 	return codec[string]{
 		schema: s,
 		read: func(r *reader, n *node) (string, bool) {
 			switch {
 			case n.kind != text && n.kind != number && n.kind != boolean:
-				r.mismatch(n, &s, "")
+				r.mismatch(n, s, "")
 			case fault.Scrub(n.text) != n.text:
 				r.fail(n, "this looks like a secret, which must not be in the configuration file; env and headers take {env: NAME} or {file: PATH}")
 				r.hide(n)
@@ -162,7 +162,7 @@ func plainValue() codec[string] {
 func mcpValues() codec[Value] {
 	of, plain := secrets(), plainValue()
 	return codec[Value]{
-		schema: schema{expected: "a text, or " + of.schema.expected, AnyOf: []*schema{&plain.schema, &of.schema}},
+		schema: &schema{expected: "a text, or " + of.schema.expected, AnyOf: []*schema{plain.schema, of.schema}},
 		read: func(r *reader, n *node) (Value, bool) {
 			if n.kind == mapping {
 				from, ok := of.read(r, n)

@@ -56,7 +56,7 @@ type route struct {
 // upstreams is the codec of an upstream.
 func upstreams() codec[upstream] {
 	return object(
-		schema{name: "upstream", about: "One provider, or one account with it.", expected: "the fields of an upstream"}, newUpstream,
+		&schema{name: "upstream", about: "One provider, or one account with it.", expected: "the fields of an upstream"}, newUpstream,
 		newField("api", oneOf("an API", gateway.APIs()...), func(u *upstream) *string { return &u.api }, fieldDoc{"The API that it serves.", "", "its name, which must then be the name of an API"}),
 		newField("url", baseURL(), func(u *upstream) *string { return &u.url }, fieldDoc{"The base URL in the form that clients of the API use: with /v1 for openai, without it for the others; the address of the resource for azure.", "", "the API's public URL; for ollama and lmstudio their local default; azure has none; vertex has one for each location, taken from the path"}),
 		newField("key", keys(), func(u *upstream) *secret { return &u.key }, fieldDoc{"The credential that replaces the client's. none removes the client's and sends no credential.", "", "the client's own"}),
@@ -139,7 +139,7 @@ func timeLimits(name string, usual bool) codec[limits] {
 		return newField(name, kind, at, fieldDoc{doc, def, without})
 	}
 	return object(
-		schema{name: name, about: "The time limits of one try.", expected: "connect, first-byte and idle"}, nil,
+		&schema{name: name, about: "The time limits of one try.", expected: "connect, first-byte and idle"}, nil,
 		one("connect", limit(), "To establish the connection.", "10s", func(l *limits) *time.Duration { return &l.connect }),
 		one("first-byte", learnedLimit(), "From the request to the first byte of the response. `learned` is 10m, or for a streamed answer less, once it is known how long that usually takes.", "learned", func(l *limits) *time.Duration { return &l.firstByte }),
 		one("idle", limit(), "Between two parts of the response.", "5m", func(l *limits) *time.Duration { return &l.idle }),
@@ -149,7 +149,7 @@ func timeLimits(name string, usual bool) codec[limits] {
 // chain is the codec of a list of fallbacks.
 func chain() codec[[]fallback] {
 	return seq("a list of fallbacks", object(
-		schema{name: "fallback", about: "Another upstream or model for a failing call.", expected: "the fields of a fallback", Required: []string{"to"}}, newFallback,
+		&schema{name: "fallback", about: "Another upstream or model for a failing call.", expected: "the fields of a fallback", Required: []string{"to"}}, newFallback,
 		newField("to", anyName("the name of an upstream"), func(f *fallback) *string { return &f.to }, fieldDoc{"The upstream's name. It must serve the same API, and have its own key or key: none unless it is on the same host. It may be this upstream itself, with another model.", "", "required"}),
 		newField("model", anyName("the name of a model"), func(f *fallback) *string { return &f.model }, fieldDoc{"The model that it is asked for.", "", "the model of the request"}),
 		newField("after", duration(), func(f *fallback) *time.Duration { return &f.after }, fieldDoc{"How long after its arrival a call moves here if no content of an answer has come. An answer that is not streamed may take 90s in any case. For agents, it counts from the first fault of a turn.", "", "until the previous upstream gives up"}),
@@ -168,7 +168,7 @@ func newFallback(r *reader, n *node) fallback {
 // routes is the codec of a route.
 func routes() codec[route] {
 	return object(
-		schema{name: "route", about: "Overrides for some models.", expected: "the fields of a route"}, nil,
+		&schema{name: "route", about: "Overrides for some models.", expected: "the fields of a route"}, nil,
 		newField("models", seq("a list of models", pattern()), func(t *route) *[]string { return &t.models }, fieldDoc{"The models that it applies to. * matches any characters except /, ? matches one, [abc] one of these.", "", "every model"}),
 		newField("policy", choices(), func(t *route) *choice { return &t.policy }, fieldDoc{"The retry policy.", "", "the upstream's"}),
 		newField("quota", quotas("own-quota", false), func(t *route) *quota { return &t.quota }, fieldDoc{"What follows when a usage window is spent.", "", "the upstream's"}),
