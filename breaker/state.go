@@ -3,6 +3,7 @@ package breaker
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -40,11 +41,12 @@ func (o Outage) Whole() bool { return o.Level == levelNames[host] && o.Scope.Mod
 // State returns the breaker's state. The faults must not be changed.
 func (b *Breaker) State() State {
 	st := b.state()
-	slices.SortFunc(st.Outages, func(x, y Outage) int { // without the lock
+	sort.Slice(st.Outages, func(i, j int) bool { // without the lock; slices.SortFunc would be 47 KB for this type
+		x, y := &st.Outages[i], &st.Outages[j]
 		return cmp.Or(
 			cmp.Compare(slices.Index(levelNames[:], x.Level), slices.Index(levelNames[:], y.Level)),
 			cmp.Compare(x.Scope.Model, y.Scope.Model), cmp.Compare(x.Scope.Credential, y.Scope.Credential),
-		)
+		) < 0
 	})
 	return st
 }

@@ -3,7 +3,7 @@ package ratelimit
 import (
 	"cmp"
 	"net/http"
-	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -222,13 +222,14 @@ func (t *Table) Show(upstream string, now time.Time) (all []Headroom) {
 				h.Limits = append(h.Limits, l.At(now))
 			}
 		}
-		slices.SortFunc(h.Limits, func(a, b Limit) int { return cmp.Compare(a.Name, b.Name) })
+		sort.Slice(h.Limits, func(i, j int) bool { return h.Limits[i].Name < h.Limits[j].Name })
 		if len(h.Limits) > 0 {
 			all = append(all, h)
 		}
 	}
-	slices.SortFunc(all, func(a, b Headroom) int {
-		return cmp.Or(cmp.Compare(a.Credential, b.Credential), cmp.Compare(a.Model, b.Model))
+	sort.Slice(all, func(i, j int) bool {
+		a, b := &all[i], &all[j]
+		return cmp.Or(cmp.Compare(a.Credential, b.Credential), cmp.Compare(a.Model, b.Model)) < 0
 	})
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -343,9 +344,13 @@ func (in *incident) view() Incident {
 		v.Kinds = append(v.Kinds, kindOf(kind, n))
 	}
 	slices.Sort(v.Models)
-	slices.SortFunc(v.Clients, func(a, b Client) int { return cmp.Or(b.Calls-a.Calls, strings.Compare(a.Name, b.Name)) })
-	slices.SortFunc(v.Kinds, func(a, b Kind) int {
-		return cmp.Or(b.Count-a.Count, int(a.Kind)-int(b.Kind), strings.Compare(a.Cause(), b.Cause()))
+	sort.Slice(v.Clients, func(i, j int) bool {
+		a, b := v.Clients[i], v.Clients[j]
+		return cmp.Or(b.Calls-a.Calls, strings.Compare(a.Name, b.Name)) < 0
+	})
+	sort.Slice(v.Kinds, func(i, j int) bool {
+		a, b := v.Kinds[i], v.Kinds[j]
+		return cmp.Or(b.Count-a.Count, int(a.Kind)-int(b.Kind), strings.Compare(a.Cause(), b.Cause())) < 0
 	})
 	return v
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -55,7 +56,7 @@ func (f *family) lines(s *Scrape) (all []line) {
 		}
 		add("", values, "", v)
 	}
-	slices.SortFunc(all, func(a, b line) int { return cmp.Or(slices.Compare(a.of, b.of), cmp.Compare(a.n, b.n)) })
+	sort.Slice(all, func(i, j int) bool { return cmp.Or(slices.Compare(all[i].of, all[j].of), cmp.Compare(all[i].n, all[j].n)) < 0 })
 	return all
 }
 

@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -232,7 +232,7 @@ func (f *Feed) since(seq int64) (entries []entry, missed bool, news <-chan struc
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	entries = append(f.kept.since(seq), f.reminders.since(seq)...)
-	slices.SortFunc(entries, func(a, b entry) int { return int(a.seq - b.seq) })
+	sort.Slice(entries, func(i, j int) bool { return entries[i].seq < entries[j].seq })
 	return entries, f.kept.evicted > seq, f.news
 }
 

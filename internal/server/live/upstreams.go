@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -188,8 +189,9 @@ func viewLearned(learned []transport.FirstByte) []firstByte {
 			all[i] = v
 		}
 	}
-	slices.SortFunc(all, func(a, b firstByte) int {
-		return cmp.Or(cmp.Compare(b.LimitMs, a.LimitMs), cmp.Compare(a.Model, b.Model))
+	sort.Slice(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		return cmp.Or(cmp.Compare(b.LimitMs, a.LimitMs), cmp.Compare(a.Model, b.Model)) < 0
 	})
 	return all
 }
