@@ -110,7 +110,8 @@ var house = []row{
 	{floor: 3, path: "internal/operation/archive", uses: "internal/atomicfile store"},
 	{floor: 3, path: "internal/server/views", uses: "conversation fault policy store turn wire internal/server/api"},
 	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry store turn wire internal/operation/archive internal/server/api internal/server/views"},
-	{floor: 3, path: "internal/operation/doctor", uses: "internal/plural store fault conversation internal/operation/archive"},
+	{floor: 3, path: "internal/operation/doctor", uses: "fault"},
+	{floor: 3, path: "internal/operation/storecheck", uses: "internal/plural store conversation internal/operation/archive internal/operation/doctor"},
 	{
 		floor: 3, path: "internal/app",
 		uses: "internal/await fault/classify agent council gateway internal/operation/config store store/background store/jetstream transport breaker llm policy retry provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool tool/mcp",
@@ -163,7 +164,7 @@ var house = []row{
 	{
 		floor: 3, path: "internal/cli/gatewaycmd", // and neither agent, store nor app: a program with the gateway alone is made of it
 		uses: "internal/plural fault fault/classify gateway internal/atomicfile internal/lockfile internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/outlook internal/cli/screen internal/dialect internal/lab internal/redact " +
-			"internal/conform internal/lab/simulator internal/operation/access internal/operation/alerts internal/operation/config internal/operation/history internal/operation/logging internal/operation/notify internal/operation/telemetry " +
+			"internal/conform internal/lab/simulator internal/operation/access internal/operation/alerts internal/operation/config internal/operation/doctor internal/operation/history internal/operation/logging internal/operation/notify internal/operation/telemetry " +
 			"internal/operation/watchdog internal/server internal/server/audit internal/server/feed internal/server/web internal/sse internal/terminal/display policy retry turn",
 		parts: "github.com/spf13/cobra",
 	},
@@ -183,8 +184,8 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/cli/storecmd",
-		uses: "conversation gateway internal/app internal/lockfile internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/storeflags " +
-			"internal/operation/archive internal/operation/config internal/operation/doctor internal/server/api internal/server/client internal/server/views internal/terminal/printable store store/jetstream",
+		uses: "conversation gateway internal/app internal/lockfile internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/gatewaycmd internal/cli/storeflags " +
+			"internal/operation/archive internal/operation/config internal/operation/doctor internal/operation/storecheck internal/server/api internal/server/client internal/server/views internal/terminal/printable store store/jetstream",
 		parts: "github.com/spf13/cobra",
 	},
 	{

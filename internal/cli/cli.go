@@ -24,9 +24,9 @@ func whole() program.Program {
 		Name: "ridethrough", Short: program.Short, Long: "ridethrough " + program.About,
 		Features: append(program.Features(), "agents", "conversations", "mcp"),
 		Commands: func(s command.Streams) []*cobra.Command {
-			return append(program.GatewayCommands(s, agentcmd.Conversations(s), agentcmd.Environment(s)),
+			return append(program.GatewayCommands(s, agentcmd.Conversations(s), agentcmd.Environment(s), storecmd.Checks(s)),
 				agentcmd.Chat(s), agentcmd.Run(s), agentcmd.Council(s),
-				storecmd.Export(s), storecmd.Import(s), storecmd.Archive(s), storecmd.Doctor(s))
+				storecmd.Export(s), storecmd.Import(s), storecmd.Archive(s))
 		},
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/live"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // Gateway is what stands behind the server: *gateway.Gateway, or a test's.

@@ -27,7 +27,7 @@ func Gateway() Program {
 			"It is ridethrough without agents: the same commands, configuration and texts, and a sixth of the size.",
 		Features: Features(),
 		Commands: func(s command.Streams) []*cobra.Command {
-			return GatewayCommands(s, gatewaycmd.Directory(s), func(c config.Config) config.Config { return c })
+			return GatewayCommands(s, gatewaycmd.Directory(s), func(c config.Config) config.Config { return c }, nil)
 		},
 	}
 }
@@ -35,12 +35,12 @@ func Gateway() Program {
 // Features returns what every program can do.
 func Features() []string { return []string{"gateway", "page", "exec", "lab"} }
 
-// GatewayCommands returns the commands about the gateway, which every program has. extension adds to `serve`, and
-// environment to a configuration what variables say.
-func GatewayCommands(s command.Streams, extension gatewaycmd.Extension, environment func(config.Config) config.Config) []*cobra.Command {
+// GatewayCommands returns the commands about the gateway, which every program has. extension adds to `serve`, environment to
+// a configuration what variables say, and checks, which may be nil, to `doctor`.
+func GatewayCommands(s command.Streams, extension gatewaycmd.Extension, environment func(config.Config) config.Config, checks gatewaycmd.Checks) []*cobra.Command {
 	return []*cobra.Command{
 		gatewaycmd.Serve(s, extension), execcmd.Exec(s), statuscmd.Status(s), statuscmd.Waits(s),
 		gatewaycmd.Config(s, environment), gatewaycmd.Explain(s), gatewaycmd.Demo(s),
-		gatewaycmd.Policy(s), gatewaycmd.Token(s), gatewaycmd.Notify(s), gatewaycmd.Conform(s), labcmd.Lab(s), labcmd.Simulator(s),
+		gatewaycmd.Policy(s), gatewaycmd.Doctor(s, checks), gatewaycmd.Token(s), gatewaycmd.Notify(s), gatewaycmd.Conform(s), labcmd.Lab(s), labcmd.Simulator(s),
 	}
 }

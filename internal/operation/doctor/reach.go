@@ -19,10 +19,11 @@ import (
 
 // Address is the address of an upstream.
 type Address struct {
-	Name    string
-	URL     *url.URL
-	Default bool // the built-in address, not configured
-	HasKey  bool // an API key is set
+	Name     string
+	Variable string // of the environment, which has it; "": none
+	URL      *url.URL
+	Default  bool // the built-in address, not configured
+	HasKey   bool // an API key is set
 }
 
 // timeout bounds the time of an answer.
@@ -32,26 +33,29 @@ const timeout = 5 * time.Second
 // 401, means that the upstream is reachable.
 func Reach(ctx context.Context, a Address) (Finding, []Skew) {
 	check, where := "upstream "+a.Name, a.URL.Redacted()
+	if a.Variable != "" {
+		check += " (" + a.Variable + ")"
+	}
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	began := time.Now()
 	answer, err := get(ctx, a.URL.JoinPath("/").String(), nil)
 	switch {
 	case err != nil && a.Default && isLoopback(a.URL) && errors.Is(err, syscall.ECONNREFUSED):
-		return find(check, OK, "not running at its default address %s, and not configured", where), nil
+		return Find(check, OK, "not running at its default address %s, and not configured", where), nil
 	case err != nil && a.Default && !a.HasKey:
-		return find(check, Warning, "%s cannot be reached, and no API key is set: %s", where, reason(ctx, err)), nil
+		return Find(check, Warning, "%s cannot be reached, and no API key is set: %s", where, reason(ctx, err)), nil
 	case err != nil:
-		return find(check, Problem, "%s cannot be reached: %s", where, reason(ctx, err)), nil
+		return Find(check, Problem, "%s cannot be reached: %s", where, reason(ctx, err)), nil
 	case answer.StatusCode >= 500:
-		return find(check, Warning, "%s answers with HTTP %d", where, answer.StatusCode), nil
+		return Find(check, Warning, "%s answers with HTTP %d", where, answer.StatusCode), nil
 	}
 	now := time.Now()
 	var skews []Skew
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
 		skews = append(skews, Skew{a.URL.Hostname(), date.Sub(now)})
 	}
-	return find(check, OK, "%s answers after %v", where, now.Sub(began).Round(time.Millisecond)), skews
+	return Find(check, OK, "%s answers after %v", where, now.Sub(began).Round(time.Millisecond)), skews
 }
 
 func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -111,11 +115,11 @@ func Ready(ctx context.Context, base string) Finding {
 	// The address is this machine's and the certificate is for another name. Nothing secret is sent.
 	switch answer, err := get(ctx, base+"/-/readyz", &tls.Config{InsecureSkipVerify: true}); {
 	case err != nil:
-		return find("server", Warning, "no server answers at %s: %s", base, reason(ctx, err))
+		return Find("server", Warning, "no server answers at %s: %s", base, reason(ctx, err))
 	case answer.StatusCode != http.StatusOK:
-		return find("server", Warning, "the server at %s accepts no requests now (HTTP %d)", base, answer.StatusCode)
+		return Find("server", Warning, "the server at %s accepts no requests now (HTTP %d)", base, answer.StatusCode)
 	case storeOf(answer) == "unavailable":
-		return find("server", Problem, "the server at %s accepts requests, but its store of conversations is not open; its log and its page say why", base)
+		return Find("server", Problem, "the server at %s accepts requests, but its store of conversations is not open; its log and its page say why", base)
 	}
-	return find("server", OK, "the server at %s accepts requests", base)
+	return Find("server", OK, "the server at %s accepts requests", base)
 }

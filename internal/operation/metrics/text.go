@@ -56,7 +56,9 @@ func (f *family) lines(s *Scrape) (all []line) {
 		}
 		add("", values, "", v)
 	}
-	sort.Slice(all, func(i, j int) bool { return cmp.Or(slices.Compare(all[i].of, all[j].of), cmp.Compare(all[i].n, all[j].n)) < 0 })
+	sort.Slice(all, func(i, j int) bool {
+		return cmp.Or(slices.Compare(all[i].of, all[j].of), cmp.Compare(all[i].n, all[j].n)) < 0
+	})
 	return all
 }
 

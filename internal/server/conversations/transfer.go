@@ -11,7 +11,6 @@ import (
 
 	"github.com/ridethrough/ridethrough/internal/operation/archive"
 	"github.com/ridethrough/ridethrough/internal/send"
-	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
 	"github.com/ridethrough/ridethrough/internal/server/views"
