@@ -18,7 +18,10 @@ type Recent struct {
 }
 
 // key returns the id.
-func (v Recent) key() string { return v.ID }
+func (v *Recent) key() key { return key{text: v.ID} }
+
+// same reports whether nothing has changed.
+func (v *Recent) same(other item) bool { return *v == *other.(*Recent) }
 
 // loadRecent returns the newest conversations; those known so far if the store does not answer.
 func (l *Live) loadRecent() []Recent {

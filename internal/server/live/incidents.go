@@ -50,10 +50,11 @@ type cause struct {
 const affectedBound = 8
 
 // key returns the id.
-func (v incident) key() string { return v.ID }
+func (v *incident) key() key { return key{text: v.ID} }
 
 // same reports whether nothing has changed. The fields that it skips change together with others.
-func (v incident) same(o incident) bool {
+func (v *incident) same(other item) bool {
+	o := other.(*incident)
 	return v.ID == o.ID && v.Open == o.Open && v.Ended.Equal(o.Ended) && v.Tries == o.Tries && v.Failures == o.Failures &&
 		v.Calls == o.Calls && v.Held == o.Held && v.Lost == o.Lost && v.Partial == o.Partial
 }

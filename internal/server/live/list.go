@@ -26,25 +26,54 @@ const (
 // removalsBound is how many removals are kept. A reader that missed more gets the whole list.
 const removalsBound = 4096
 
-// item is an item of a list with its key.
-type item[K comparable] interface{ key() K }
+// item is an item of a list.
+type item interface {
+	key() key
+	same(item) bool // nothing has changed but the time
+}
+
+// key identifies an item of a list, by a number above 0 or by a text. It is not a type parameter, because all of a
+// list would be compiled for each type.
+type key struct {
+	number int64
+	text   string
+}
+
+// MarshalJSON encodes the number or the text.
+func (k key) MarshalJSON() ([]byte, error) {
+	if k.number > 0 {
+		return rest.JSON(k.number), nil
+	}
+	return rest.JSON(k.text), nil
+}
+
+// itemsOf returns values as items.
+func itemsOf[T any, P interface {
+	*T
+	item
+}](all []T) []item {
+	items := make([]item, len(all))
+	for i := range all {
+		items[i] = P(&all[i])
+	}
+	return items
+}
 
 // list shows a list to the readers that follow it. However many they are, the list is loaded once in a
 // refreshTime, and each change is encoded once.
-type list[K comparable, T item[K]] struct {
+type list struct {
 	one, all string // the names of its events: "wait", "waits"
-	load     func() []T
-	same     func(a, b T) bool
-	end      func(K) (feed.End, bool) // how the wait of a removed item ended; nil: items are no waits
+	load     func() []item
+	end      func(key) (feed.End, bool) // how the wait of a removed item ended; nil: items are no waits
 
 	mu       sync.Mutex
 	readers  int
 	due      time.Time // of the next refresh
-	items    []T
-	lingers  map[K]bool   // items that were removed before their end was known: they stay for one refresh
+	items    []item
+	lingers  map[key]bool // items that were removed before their end was known: they stay for one refresh
 	version  int          // counts the refreshes that found a change
-	lines    map[K]line   // the events of the items
-	removals []removal[K] // the latest
+	lines    map[key]line // the events of the items
+	removals []removal    // the latest
 	missing  int          // the version of the last removal that is not kept any more
 }
 
@@ -55,24 +84,13 @@ type line struct {
 }
 
 // removal is an item that was removed, and the version it was removed in.
-type removal[K comparable] struct {
-	key     K
+type removal struct {
+	key     key
 	version int
 }
 
-// followed is a list of any type.
-type followed interface {
-	begin(to *bytes.Buffer, event string) (version int)
-	changesSince(version int, to *bytes.Buffer, event string) (newVersion int)
-	leave()
-	name() string
-}
-
-// name returns the name of the event with the whole list.
-func (l *list[K, T]) name() string { return l.all }
-
 // latest returns the list as its readers see it, or loads it.
-func (l *list[K, T]) latest() []T {
+func (l *list) latest() []item {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.readers > 0 && time.Now().Before(l.due) {
@@ -82,7 +100,7 @@ func (l *list[K, T]) latest() []T {
 }
 
 // begin writes the list for a new reader, which has to call leave.
-func (l *list[K, T]) begin(to *bytes.Buffer, event string) (version int) {
+func (l *list) begin(to *bytes.Buffer, event string) (version int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.readers++
@@ -93,7 +111,7 @@ func (l *list[K, T]) begin(to *bytes.Buffer, event string) (version int) {
 
 // changesSince writes what has changed since a version: items that are new or changed, and the keys of those
 // that were removed. It returns the version that the reader has now.
-func (l *list[K, T]) changesSince(version int, to *bytes.Buffer, event string) (newVersion int) {
+func (l *list) changesSince(version int, to *bytes.Buffer, event string) (newVersion int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := time.Now(); !now.Before(l.due) {
@@ -110,7 +128,7 @@ func (l *list[K, T]) changesSince(version int, to *bytes.Buffer, event string) (
 }
 
 // leave removes a reader. A list without readers keeps nothing.
-func (l *list[K, T]) leave() {
+func (l *list) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.readers--; l.readers == 0 {
@@ -119,11 +137,11 @@ func (l *list[K, T]) leave() {
 	}
 }
 
-func (l *list[K, T]) snapshot(to *bytes.Buffer, event string) {
-	stream.Frame(to, "", event, rest.JSON(map[string][]T{l.all: l.items}))
+func (l *list) snapshot(to *bytes.Buffer, event string) {
+	stream.Frame(to, "", event, rest.JSON(map[string][]item{l.all: l.items}))
 }
 
-func (l *list[K, T]) changes(to *bytes.Buffer, since int) {
+func (l *list) changes(to *bytes.Buffer, since int) {
 	for _, v := range l.items {
 		if line := l.lines[v.key()]; line.version > since {
 			to.Write(line.text)
@@ -137,19 +155,19 @@ func (l *list[K, T]) changes(to *bytes.Buffer, since int) {
 }
 
 // gone returns the event of a removal: the key, and how the wait ended if that is known.
-func (l *list[K, T]) gone(key K) map[string]any {
-	members := map[string]any{l.one: key}
+func (l *list) gone(k key) map[string]any {
+	members := map[string]any{l.one: k}
 	if l.end == nil {
 		return members
 	}
-	if e, known := l.end(key); known {
+	if e, known := l.end(k); known {
 		members["how"], members["retries"], members["waitedMs"] = e.How, e.Retries, e.Waited.Milliseconds()
 	}
 	return members
 }
 
 // refresh loads the list and notes the changes.
-func (l *list[K, T]) refresh(now time.Time) {
+func (l *list) refresh(now time.Time) {
 	before := l.items
 	l.items = l.load()
 	if l.changed(before) {
@@ -160,15 +178,15 @@ func (l *list[K, T]) refresh(now time.Time) {
 }
 
 // linger keeps removed items for one more refresh whose end is not known yet: it is reported a moment later.
-func (l *list[K, T]) linger(before []T) {
+func (l *list) linger(before []item) {
 	if l.end == nil {
 		return
 	}
-	present := make(map[K]bool, len(l.items))
+	present := make(map[key]bool, len(l.items))
 	for _, v := range l.items {
 		present[v.key()] = true
 	}
-	lingers := make(map[K]bool)
+	lingers := make(map[key]bool)
 	for _, v := range before {
 		k := v.key()
 		if present[k] || l.lingers[k] {
@@ -183,12 +201,12 @@ func (l *list[K, T]) linger(before []T) {
 }
 
 // changed reports whether more than the time differs from the items before.
-func (l *list[K, T]) changed(before []T) bool {
+func (l *list) changed(before []item) bool {
 	if l.lines == nil || len(before) != len(l.items) {
 		return true
 	}
 	for i := range before {
-		if !l.same(before[i], l.items[i]) {
+		if !l.items[i].same(before[i]) {
 			return true
 		}
 	}
@@ -196,18 +214,18 @@ func (l *list[K, T]) changed(before []T) bool {
 }
 
 // diff encodes the changes since the items before.
-func (l *list[K, T]) diff(before []T) {
+func (l *list) diff(before []item) {
 	l.version++
-	old := make(map[K]T, len(before))
+	old := make(map[key]item, len(before))
 	for _, v := range before {
 		old[v.key()] = v
 	}
-	lines := make(map[K]line, len(l.items))
+	lines := make(map[key]line, len(l.items))
 	for _, v := range l.items {
 		k := v.key()
 		last, known := old[k]
 		delete(old, k)
-		if known && l.same(last, v) {
+		if known && v.same(last) {
 			lines[k] = l.lines[k]
 			continue
 		}
@@ -217,7 +235,7 @@ func (l *list[K, T]) diff(before []T) {
 	}
 	for _, v := range before {
 		if _, gone := old[v.key()]; gone {
-			l.removals = append(l.removals, removal[K]{v.key(), l.version})
+			l.removals = append(l.removals, removal{v.key(), l.version})
 		}
 	}
 	if over := len(l.removals) - removalsBound; over > 0 {
@@ -228,10 +246,10 @@ func (l *list[K, T]) diff(before []T) {
 }
 
 // serve returns the handler of the list: it answers with the list, or streams it and its changes.
-func (l *list[K, T]) serve(readers *stream.Readers) http.HandlerFunc {
+func (l *list) serve(readers *stream.Readers) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(r.Header.Get("Accept"), stream.SSE) {
-			rest.Answer(w, http.StatusOK, map[string][]T{l.all: l.load()})
+			rest.Answer(w, http.StatusOK, map[string][]item{l.all: l.load()})
 			return
 		}
 		out := readers.Open(w, r)

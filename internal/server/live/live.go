@@ -58,31 +58,30 @@ type Config struct {
 // Live answers the routes of this package. Its methods may be called concurrently.
 type Live struct {
 	Config
-	waits         list[int64, callWait]
-	turns         list[string, TurnWait]
-	tallies       list[string, tally]
-	upstreams     list[string, upstream]
-	incidents     list[string, incident]
-	conversations list[string, Recent]
-	warnings      list[string, warning]
+	waits         list
+	turns         list
+	tallies       list
+	upstreams     list
+	incidents     list
+	conversations list
+	warnings      list
 	measured      measurements
 }
 
 // New returns the routes' handlers. All of the configuration is needed but what says otherwise.
 func New(c Config) *Live {
 	l := &Live{Config: c}
-	l.waits = list[int64, callWait]{one: "wait", all: "waits", load: l.loadCalls, same: callWait.same, end: c.Feed.CallEnd}
-	l.turns = list[string, TurnWait]{one: "turn", all: "turns", load: l.loadTurns, same: TurnWait.same, end: c.Feed.TurnEnd}
-	l.tallies = list[string, tally]{one: "count", all: "counts", load: l.loadTallies, same: equal[tally]}
-	l.upstreams = list[string, upstream]{one: "upstream", all: "upstreams", load: l.loadUpstreams, same: upstream.same}
-	l.incidents = list[string, incident]{one: "incident", all: "incidents", load: l.loadIncidents, same: incident.same}
-	l.conversations = list[string, Recent]{one: "conversation", all: "conversations", load: l.loadRecent, same: equal[Recent]}
-	l.warnings = list[string, warning]{one: "warning", all: "warnings", load: l.loadWarnings, same: equal[warning]}
+	callEnd := func(k key) (feed.End, bool) { return c.Feed.CallEnd(k.number) }
+	turnEnd := func(k key) (feed.End, bool) { return c.Feed.TurnEnd(k.text) }
+	l.waits = list{one: "wait", all: "waits", load: func() []item { return itemsOf(l.loadCalls()) }, end: callEnd}
+	l.turns = list{one: "turn", all: "turns", load: func() []item { return itemsOf(l.loadTurns()) }, end: turnEnd}
+	l.tallies = list{one: "count", all: "counts", load: func() []item { return itemsOf(l.loadTallies()) }}
+	l.upstreams = list{one: "upstream", all: "upstreams", load: func() []item { return itemsOf(l.loadUpstreams()) }}
+	l.incidents = list{one: "incident", all: "incidents", load: func() []item { return itemsOf(l.loadIncidents()) }}
+	l.conversations = list{one: "conversation", all: "conversations", load: func() []item { return itemsOf(l.loadRecent()) }}
+	l.warnings = list{one: "warning", all: "warnings", load: func() []item { return itemsOf(l.loadWarnings()) }}
 	return l
 }
-
-// equal is == as a function.
-func equal[T comparable](a, b T) bool { return a == b }
 
 // Routes returns the routes of the lists.
 func (l *Live) Routes() []rest.Route {

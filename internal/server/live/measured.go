@@ -91,9 +91,11 @@ func (l *Live) waitsByUpstream() map[string]waitSum {
 		all[name] = c
 	}
 	for _, v := range l.waits.latest() {
+		v := v.(*callWait)
 		add(v.Upstream, v.Due, v.Cause)
 	}
 	for _, v := range l.turns.latest() {
+		v := v.(*TurnWait)
 		add(v.Upstream, v.Due, v.Cause)
 	}
 	return all

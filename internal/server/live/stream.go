@@ -23,8 +23,8 @@ type hello struct {
 }
 
 // lists returns the lists that /-/live shows, in this order.
-func (l *Live) lists() []followed {
-	return []followed{&l.waits, &l.turns, &l.tallies, &l.upstreams, &l.incidents, &l.conversations, &l.warnings}
+func (l *Live) lists() []*list {
+	return []*list{&l.waits, &l.turns, &l.tallies, &l.upstreams, &l.incidents, &l.conversations, &l.warnings}
 }
 
 // serveLive streams all lists and their changes, and the events of the conversation that the request names: a
@@ -46,14 +46,14 @@ func (l *Live) serveLive(w http.ResponseWriter, r *http.Request) {
 	lists := l.lists()
 	versions := make([]int, len(lists))
 	for i, list := range lists {
-		versions[i] = list.begin(&out.Buffer, list.name())
+		versions[i] = list.begin(&out.Buffer, list.all)
 		defer list.leave()
 	}
 	follow(out, lists, versions, events)
 }
 
 // follow streams changes and events until the reader leaves.
-func follow(out *stream.Stream, lists []followed, versions []int, events <-chan stream.Item) {
+func follow(out *stream.Stream, lists []*list, versions []int, events <-chan stream.Item) {
 	ticker := time.NewTicker(refreshTime)
 	defer ticker.Stop()
 	for out.FlushBatch(len(events) > 0) {
@@ -63,7 +63,7 @@ func follow(out *stream.Stream, lists []followed, versions []int, events <-chan 
 			return
 		case !came:
 			for i, list := range lists {
-				versions[i] = list.changesSince(versions[i], &out.Buffer, list.name())
+				versions[i] = list.changesSince(versions[i], &out.Buffer, list.all)
 			}
 		case e.Err == nil:
 			out.WriteEvent(e.Event)

@@ -78,11 +78,12 @@ type outage struct {
 }
 
 // key returns the name.
-func (v upstream) key() string { return v.Name }
+func (v *upstream) key() key { return key{text: v.Name} }
 
 // same reports whether nothing has changed but the time. The time of the last success is ignored: every
 // request changes it.
-func (v upstream) same(o upstream) bool {
+func (v *upstream) same(other item) bool {
+	o := other.(*upstream)
 	return v.Name == o.Name && v.Source == o.Source && v.API == o.API && v.Base == o.Base && v.State == o.State && v.Reason == o.Reason &&
 		v.Until.Equal(o.Until) && v.Paused.Equal(o.Paused) && v.Waiting == o.Waiting && v.Vendor == o.Vendor && v.Samples == o.Samples &&
 		v.FirstTokenMs == o.FirstTokenMs && slices.Equal(v.Failing, o.Failing) && v.FirstTokenBeforeMs == o.FirstTokenBeforeMs &&

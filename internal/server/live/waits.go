@@ -68,12 +68,13 @@ type callWait struct {
 }
 
 // key returns the id.
-func (v callWait) key() int64 { return v.ID }
+func (v *callWait) key() key { return key{number: v.ID} }
 
 // same reports whether nothing has changed but the time.
-func (v callWait) same(o callWait) bool {
-	v.WaitView, v.Limit = v.withTimeOf(o.WaitView), o.Limit
-	return v == o
+func (v *callWait) same(other item) bool {
+	now, o := *v, *other.(*callWait)
+	now.WaitView, now.Limit = v.withTimeOf(o.WaitView), o.Limit
+	return now == o
 }
 
 // loadCalls returns the gateway's waits.
@@ -111,12 +112,13 @@ type TurnWait struct {
 }
 
 // key returns the conversation's id: it has one turn at a time.
-func (v TurnWait) key() string { return v.Conversation }
+func (v *TurnWait) key() key { return key{text: v.Conversation} }
 
 // same reports whether nothing has changed but the time.
-func (v TurnWait) same(o TurnWait) bool {
-	v.WaitView = v.withTimeOf(o.WaitView)
-	return v == o
+func (v *TurnWait) same(other item) bool {
+	now, o := *v, *other.(*TurnWait)
+	now.WaitView = v.withTimeOf(o.WaitView)
+	return now == o
 }
 
 // loadTurns returns the turns that wait.
@@ -135,7 +137,10 @@ type tally struct {
 }
 
 // key returns the name of the list.
-func (v tally) key() string { return v.Of }
+func (v *tally) key() key { return key{text: v.Of} }
+
+// same reports whether nothing has changed.
+func (v *tally) same(other item) bool { return *v == *other.(*tally) }
 
 // loadTallies counts the turns that wait.
 func (l *Live) loadTallies() []tally {

@@ -6,7 +6,10 @@ type warning struct {
 }
 
 // key returns the text.
-func (w warning) key() string { return w.Text }
+func (w *warning) key() key { return key{text: w.Text} }
+
+// same reports whether nothing has changed.
+func (w *warning) same(other item) bool { return *w == *other.(*warning) }
 
 // loadWarnings returns what needs attention, each sentence once.
 func (l *Live) loadWarnings() []warning {
