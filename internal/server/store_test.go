@@ -3,9 +3,11 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,6 +117,39 @@ func TestConversations_AnswerWhileTheirStoreIsOpened(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		if w := ask(s, request("GET", "/-/conversations", "")); w.Code != 200 {
 			t.Errorf("list once the store is open: got %d %s, want 200", w.Code, w.Body)
+		}
+	})
+}
+
+// closing is a store that closes, once closes is set, when a client follows a conversation.
+type closing struct {
+	store.Store
+	closes, closed atomic.Bool
+}
+
+func (c *closing) Subscribe(ctx context.Context, conversation string) (<-chan store.Message, error) {
+	c.closed.Store(c.closes.Load())
+	return c.Store.Subscribe(ctx, conversation)
+}
+
+func (c *closing) End(ctx context.Context, conversation string) (store.Position, error) {
+	if c.closed.Load() {
+		return store.Position{}, store.ErrClosed
+	}
+	return c.Store.End(ctx, conversation)
+}
+
+func TestConversations_EventsEndWithTheirStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &closing{Store: store.Memory()}
+		p := newConversationServerOn(t, server.Config{}, c)
+		id := p.create("c1")
+		c.closes.Store(true)
+		resp := p.send("GET", "/"+id+"/events", "", "Accept", "text/event-stream")
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != 200 || strings.Contains(string(text), "problem") {
+			t.Errorf("events of a conversation whose store closes: got %d %q, %v; want them to end without a problem", resp.StatusCode, text, err)
 		}
 	})
 }

@@ -32,7 +32,7 @@ type item interface {
 	same(item) bool // nothing has changed but the time
 }
 
-// key identifies an item of a list, by a number above 0 or by a text. It is not a type parameter, because all of a
+// key identifies an item of a list, by a text that is not empty or by a number. It is not a type parameter, because all of a
 // list would be compiled for each type.
 type key struct {
 	number int64
@@ -41,10 +41,10 @@ type key struct {
 
 // MarshalJSON encodes the number or the text.
 func (k key) MarshalJSON() ([]byte, error) {
-	if k.number > 0 {
-		return rest.JSON(k.number), nil
+	if k.text != "" {
+		return rest.JSON(k.text), nil
 	}
-	return rest.JSON(k.text), nil
+	return rest.JSON(k.number), nil
 }
 
 // itemsOf returns values as items.

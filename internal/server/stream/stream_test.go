@@ -11,9 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
-	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -61,8 +60,8 @@ func TestFollow_SendsEventsAndTheirError(t *testing.T) {
 	}{
 		{stream.NDJSON, nil, queued + "\n" + reset + "\n"},
 		{stream.SSE, nil, sse},
-		{stream.SSE, store.ErrClosed, sse},
-		{stream.SSE, conversation.ErrNotFound, sse + `event: problem` + "\n" + `data: {"title":"Not Found","status":404,"code":"not-found","detail":"` + conversation.ErrNotFound.Error() + `"}` + "\n\n"},
+		{stream.SSE, stream.ErrEnd, sse},
+		{stream.SSE, rest.Problem(404, "no such conversation"), sse + `event: problem` + "\n" + `data: {"title":"Not Found","status":404,"code":"not-found","detail":"no such conversation"}` + "\n\n"},
 	} {
 		readers := stream.NewReaders(slog.New(slog.DiscardHandler))
 		w := httptest.NewRecorder()
