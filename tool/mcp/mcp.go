@@ -94,18 +94,16 @@ func Connect(ctx context.Context, s Server) (*Client, error) {
 // read-only; that is not verified.
 func (m *Client) List(ctx context.Context) ([]tool.Tool, error) {
 	tools, err := withRetries(ctx, m, func(ctx context.Context) ([]tool.Tool, error) {
-		var l *session
-		select {
-		case l = <-m.session:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-		defer func() { m.session <- l }()
-		err := m.reconnect(ctx, &l)
-		if err == nil && l != m.listed {
-			err = m.listTools(ctx, l)
-		}
-		if err != nil && m.listed == nil {
+		err := m.withSession(ctx, func(l *session, err error) error {
+			if err == nil && l != m.listed {
+				err = m.listTools(ctx, l)
+			}
+			if m.listed != nil {
+				return nil // what the server listed last is better than nothing
+			}
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 		return m.Tools(), nil
@@ -157,15 +155,25 @@ func (s Server) connectContext(ctx context.Context) (context.Context, context.Ca
 }
 
 // liveSession returns a session that is alive as far as is known.
-func (m *Client) liveSession(ctx context.Context) (*session, error) {
-	var l *session
+func (m *Client) liveSession(ctx context.Context) (alive *session, err error) {
+	err = m.withSession(ctx, func(l *session, err error) error {
+		alive = l
+		return err
+	})
+	return alive, err
+}
+
+// withSession calls use, one call at a time, with a session that is alive as far as is known, or with the
+// error of connecting.
+func (m *Client) withSession(ctx context.Context, use func(*session, error) error) error {
 	select {
-	case l = <-m.session:
+	case l := <-m.session:
+		defer func() { m.session <- l }()
+		err := m.reconnect(ctx, &l)
+		return use(l, err)
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	defer func() { m.session <- l }()
-	return l, m.reconnect(ctx, &l)
 }
 
 // reconnect replaces a session that is dead or was never there.
