@@ -116,7 +116,7 @@ func (b *bench) prepare(ctx context.Context) error {
 		return nil
 	}
 	b.ours = filepath.Join(b.folder, "ridethrough") // built as the README says
-	text, err := exec.CommandContext(ctx, "go", "build", "-tags", "grpcnotrace", "-o", b.ours, program).CombinedOutput()
+	text, err := exec.CommandContext(ctx, "go", "build", "-o", b.ours, program).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("building %s: %w\n%s", program, err, text)
 	}

@@ -14,14 +14,16 @@ import (
 )
 
 // ErrorEvent returns the fault of an error event inside a stream, for ask to return: the event's text or
-// its data, as for classify.FromEvent, and the SDK's error; nil: none. Where the response itself is an
-// error, that one is returned.
+// its data, as for classify.FromEvent, and an SDK's error; nil: a [ResponseError] with the event. Where the
+// response itself is an error, the SDK's error is returned.
 func (c *Call) ErrorEvent(event []byte, err error) error {
 	if err != nil && c.observed.status >= http.StatusMultipleChoices {
 		return err
 	}
 	f := c.faults.FromEvent(event, time.Now())
-	f.Err = err
+	if f.Err = err; err == nil {
+		f.Err = &ResponseError{c.observed.status, c.observed.header, bytes.Clone(event[:min(len(event), bodyBound)])}
+	}
 	return f
 }
 
@@ -70,7 +72,7 @@ func (c *Call) classify(err error) *fault.Error {
 func (c *Call) classifyUnanswered(err error, now time.Time) *fault.Error {
 	f := c.faults.Of(err, now)
 	if !c.observed.sent && f.Kind == fault.Unknown {
-		f.Kind, f.Guessed, f.Rule, f.Reason = fault.Invalid, false, "provider/unsent", "the SDK has not sent the request"
+		f.Kind, f.Guessed, f.Rule, f.Reason = fault.Invalid, false, "provider/unsent", "the request was not sent"
 	}
 	return f
 }

@@ -50,19 +50,14 @@ var house = []row{
 		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",
 		parts: "github.com/anthropics/anthropic-sdk-go",
 	},
-	{
-		floor: 2, path: "provider/gemini", uses: "fault fault/classify llm provider",
-		parts: "google.golang.org/genai",
-	},
+	{floor: 2, path: "provider/internal/client", uses: "internal/sse internal/dialect provider"},
+	{floor: 2, path: "provider/gemini", uses: "internal/dialect fault fault/classify llm provider provider/internal/client"},
 	{
 		floor: 2, path: "provider/openai", uses: "fault fault/classify llm provider",
 		parts: "github.com/openai/openai-go",
 	},
 	{floor: 2, path: "provider/lmstudio", uses: "fault/classify provider/openai"},
-	{
-		floor: 2, path: "provider/ollama", uses: "internal/dialect fault fault/classify llm provider",
-		parts: "github.com/ollama/ollama",
-	},
+	{floor: 2, path: "provider/ollama", uses: "internal/dialect fault fault/classify llm provider provider/internal/client"},
 	{
 		floor: 2, path: "tool", uses: "llm turn",
 		parts: "github.com/google/jsonschema-go",

@@ -2,15 +2,14 @@ package gemini
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 
-	"google.golang.org/genai"
-
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
+	"github.com/ridethrough/ridethrough/provider/internal/client"
 )
 
 // responseReader reads an answer as it comes. The API has no terminator: a finish reason is the proper end.
@@ -19,62 +18,70 @@ type responseReader struct {
 	unary bool
 }
 
-// chunk handles the next chunk; false: the caller has left.
-func (a *responseReader) chunk(chunk *genai.GenerateContentResponse) (more bool, err error) {
-	if f := chunk.PromptFeedback; f != nil && f.BlockReason != "" && len(chunk.Candidates) == 0 {
-		return false, blocked(a.call, f)
+// frame handles the next event; false: the answer is over, or the caller has left.
+func (a *responseReader) frame(frame []byte) (more bool, err error) {
+	if dialect.Gemini().FrameKind(dialect.Events, frame) == dialect.Failure {
+		return false, a.call.ErrorEvent(frame, nil)
 	}
-	if chunk.UsageMetadata != nil {
-		a.call.Usage(usage(chunk.UsageMetadata))
-	}
-	if len(chunk.Candidates) == 0 || chunk.Candidates[0] == nil {
+	data := client.Data(frame)
+	if len(data) == 0 {
 		return true, nil
 	}
-	first := chunk.Candidates[0] // the only one: no more are requested
-	if first.Content != nil {
-		for _, p := range first.Content.Parts {
-			if p != nil && !a.part(p) {
-				return false, nil
-			}
+	var next chunk
+	if err := json.Unmarshal(data, &next); err != nil {
+		return false, err
+	}
+	return a.chunk(&next)
+}
+
+// chunk handles the next chunk; false: the caller has left.
+func (a *responseReader) chunk(c *chunk) (more bool, err error) {
+	if c.Feedback.Reason != "" && len(c.Candidates) == 0 {
+		return false, blocked(a.call, c.Feedback)
+	}
+	if c.Usage != nil {
+		a.call.Usage(c.Usage.usage())
+	}
+	if len(c.Candidates) == 0 {
+		return true, nil
+	}
+	first := &c.Candidates[0] // the only one: no more are requested
+	for i := range first.Content.Parts {
+		if !a.part(&first.Content.Parts[i]) {
+			return false, nil
 		}
 	}
 	switch first.FinishReason {
-	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall:
-		return false, malformedCall(a.call, first)
-	case "", genai.FinishReasonUnspecified:
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL":
+		return false, malformedCall(a.call, first.FinishReason)
+	case "", "FINISH_REASON_UNSPECIFIED":
 		if !a.unary {
 			return true, nil
 		}
 	}
-	a.call.End(reason(first.FinishReason), chunk.ModelVersion)
+	a.call.End(reason(first.FinishReason), c.Model)
 	return true, nil
 }
 
 // part yields a part. The signature of a text is yielded after it, as reasoning.
-func (a *responseReader) part(p *genai.Part) bool {
-	signature := ""
-	if len(p.ThoughtSignature) > 0 {
-		signature = base64.StdEncoding.EncodeToString(p.ThoughtSignature)
-	}
+func (a *responseReader) part(p *part) bool {
 	switch {
-	case p.FunctionCall != nil:
-		f := p.FunctionCall
-		arguments, _ := json.Marshal(f.Args) // it was decoded from JSON
-		return a.call.Yield(llm.ToolCall{ID: f.ID, Name: f.Name, Arguments: arguments, Signature: signature})
+	case p.Call != nil:
+		return a.call.Yield(llm.ToolCall{ID: p.Call.ID, Name: p.Call.Name, Arguments: p.Call.Args, Signature: p.Signature})
 	case p.Thought:
-		return a.call.Yield(llm.Reasoning{Text: p.Text, Signature: signature})
+		return a.call.Yield(llm.Reasoning{Text: p.Text, Signature: p.Signature})
 	}
-	return a.call.Yield(llm.Text{Text: p.Text}) && a.call.Yield(llm.Reasoning{Signature: signature})
+	return a.call.Yield(llm.Text{Text: p.Text}) && a.call.Yield(llm.Reasoning{Signature: p.Signature})
 }
 
 // blocked returns the fault of a blocked prompt. It is final.
-func blocked(c *provider.Call, f *genai.GenerateContentResponsePromptFeedback) error {
-	return newFault(c, fault.Refused, string(f.BlockReason), cmp.Or(f.BlockReasonMessage, "the prompt was blocked: "+string(f.BlockReason)), "")
+func blocked(c *provider.Call, f feedback) error {
+	return newFault(c, fault.Refused, f.Reason, cmp.Or(f.Message, "the prompt was blocked: "+f.Reason), "")
 }
 
 // malformedCall returns the fault of a malformed tool call.
-func malformedCall(c *provider.Call, first *genai.Candidate) error {
-	return newFault(c, fault.Unknown, "", "the model made a malformed tool call", string(first.FinishReason))
+func malformedCall(c *provider.Call, finish string) error {
+	return newFault(c, fault.Unknown, "", "the model made a malformed tool call", finish)
 }
 
 // newFault returns a fault from the API's own codes, classified by package classify; one that it does not
@@ -99,24 +106,22 @@ func newFault(c *provider.Call, kind fault.Kind, status, message, finish string)
 }
 
 // reason returns why an answer ended.
-func reason(r genai.FinishReason) llm.Reason {
-	switch r {
-	case genai.FinishReasonStop:
+func reason(finish string) llm.Reason {
+	switch finish {
+	case "STOP":
 		return llm.Stop
-	case genai.FinishReasonMaxTokens, genai.FinishReasonContinuation:
+	case "MAX_TOKENS", "CONTINUATION":
 		return llm.Length
-	case genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonBlocklist, genai.FinishReasonProhibitedContent,
-		genai.FinishReasonSPII, genai.FinishReasonLanguage, genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent:
+	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT":
 		return llm.Refusal
 	}
 	return llm.Other
 }
 
-// usage converts the usage: the API counts reasoning beside the output, and the input of its own tools
-// beside the prompt.
-func usage(u *genai.GenerateContentResponseUsageMetadata) llm.Usage {
+// usage converts the counts.
+func (t tokens) usage() llm.Usage {
 	return llm.Usage{
-		Input: int(u.PromptTokenCount + u.ToolUsePromptTokenCount), Output: int(u.CandidatesTokenCount + u.ThoughtsTokenCount),
-		CacheRead: int(u.CachedContentTokenCount), Reasoning: int(u.ThoughtsTokenCount),
+		Input: t.Prompt + t.ToolPrompt, Output: t.Candidates + t.Thoughts,
+		CacheRead: t.Cached, Reasoning: t.Thoughts,
 	}
 }

@@ -4,10 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"google.golang.org/genai"
-
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/provider"
 	"github.com/ridethrough/ridethrough/provider/gemini"
 )
 
@@ -18,7 +17,7 @@ func TestModel_Conforms(t *testing.T) {
 			return gemini.New(gemini.Config{Model: p.Model, Key: p.Key, BaseURL: p.Base, Client: p.Client})
 		},
 		Own: func(err error) bool {
-			_, ok := errors.AsType[genai.APIError](err)
+			_, ok := errors.AsType[*provider.ResponseError](err)
 			return ok
 		},
 	})

@@ -2,9 +2,6 @@ package gemini
 
 import (
 	"encoding/base64"
-	"encoding/json"
-
-	"google.golang.org/genai"
 
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
@@ -12,7 +9,7 @@ import (
 
 // contents converts a conversation. Between two answers of the model are at most two contents: the results
 // of its calls, which must follow them, and the user's messages.
-func contents(model llm.Name, conversation []llm.Message) []*genai.Content {
+func contents(model llm.Name, conversation []llm.Message) []content {
 	w := contentWriter{provider: model.Provider, ids: map[string]bool{}, names: map[string]string{}, needsSignature: !isBeforeGemini3(model.Model)}
 	for _, m := range conversation {
 		if m.Role == llm.Assistant {
@@ -23,10 +20,10 @@ func contents(model llm.Name, conversation []llm.Message) []*genai.Content {
 			switch b := b.(type) {
 			case llm.Text:
 				if b.Text != "" {
-					w.userParts = append(w.userParts, &genai.Part{Text: b.Text})
+					w.userParts = append(w.userParts, part{Text: b.Text})
 				}
 			case llm.ToolResult:
-				w.results = append(w.results, &genai.Part{FunctionResponse: w.result(b)})
+				w.results = append(w.results, part{Result: w.result(b)})
 			}
 		}
 	}
@@ -36,8 +33,8 @@ func contents(model llm.Name, conversation []llm.Message) []*genai.Content {
 
 // contentWriter converts messages to contents.
 type contentWriter struct {
-	all                []*genai.Content
-	results, userParts []*genai.Part // since the last answer
+	all                []content
+	results, userParts []part // since the last answer
 
 	provider       string            // of the model: only what it has produced goes back with its signature
 	ids            map[string]bool   // the call ids made by the API
@@ -47,9 +44,9 @@ type contentWriter struct {
 
 // flush writes the contents before an answer.
 func (w *contentWriter) flush() {
-	for _, parts := range [...][]*genai.Part{w.results, w.userParts} {
+	for _, parts := range [...][]part{w.results, w.userParts} {
 		if len(parts) > 0 {
-			w.all = append(w.all, &genai.Content{Role: genai.RoleUser, Parts: parts})
+			w.all = append(w.all, content{Role: roleUser, Parts: parts})
 		}
 	}
 	w.results, w.userParts = nil, nil
@@ -58,13 +55,13 @@ func (w *contentWriter) flush() {
 // answer writes an answer of a model, unless it is empty.
 func (w *contentWriter) answer(m llm.Message) {
 	own := m.By.Provider == w.provider
-	var parts []*genai.Part
+	var parts []part
 	signed := false // a call of this answer has been written
 	for _, b := range m.Content {
 		switch b := b.(type) {
 		case llm.Text:
 			if b.Text != "" {
-				parts = append(parts, &genai.Part{Text: b.Text})
+				parts = append(parts, part{Text: b.Text})
 			}
 		case llm.Reasoning:
 			if own {
@@ -72,8 +69,8 @@ func (w *contentWriter) answer(m llm.Message) {
 			}
 		case llm.ToolCall:
 			p := w.call(b, own)
-			if w.needsSignature && !signed && len(p.ThoughtSignature) == 0 {
-				p.ThoughtSignature = []byte(skipSignature)
+			if w.needsSignature && !signed && p.Signature == "" {
+				p.Signature = skipSignature
 			}
 			signed = true
 			parts = append(parts, p)
@@ -81,35 +78,38 @@ func (w *contentWriter) answer(m llm.Message) {
 	}
 	if len(parts) > 0 {
 		w.flush()
-		w.all = append(w.all, &genai.Content{Role: genai.RoleModel, Parts: parts})
+		w.all = append(w.all, content{Role: roleModel, Parts: parts})
 	}
 }
 
 // skipSignature replaces the signature of a call by another provider's model: models since Gemini 3 reject
 // a call without one. Source: ai.google.dev/gemini-api/docs/thought-signatures.
-const skipSignature = "skip_thought_signature_validator"
+// It is the word in base64, as the vendor's SDKs send it.
+const skipSignature = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 
 // withSignature returns a signature to the API: with its thought, or with the text before it.
-func withSignature(parts []*genai.Part, r llm.Reasoning) []*genai.Part {
-	signature := decodeSignature(r.Signature)
+func withSignature(parts []part, r llm.Reasoning) []part {
+	signature := validSignature(r.Signature)
 	switch {
-	case signature == nil:
+	case signature == "":
 	case r.Text != "":
-		return append(parts, &genai.Part{Text: r.Text, Thought: true, ThoughtSignature: signature})
-	case len(parts) > 0 && parts[len(parts)-1].FunctionCall == nil:
-		parts[len(parts)-1].ThoughtSignature = signature
+		return append(parts, part{Text: r.Text, Thought: true, Signature: signature})
+	case len(parts) > 0 && parts[len(parts)-1].Call == nil:
+		parts[len(parts)-1].Signature = signature
 	}
 	return parts
 }
 
 // call writes a call. Its id is sent only to the provider that made it.
-func (w *contentWriter) call(b llm.ToolCall, own bool) *genai.Part {
-	f := &genai.FunctionCall{Name: b.Name}
-	_ = json.Unmarshal(provider.ArgumentsObject(b.Arguments), &f.Args) // an object always decodes
+func (w *contentWriter) call(b llm.ToolCall, own bool) part {
+	f := &functionCall{Name: b.Name}
+	if args := provider.ArgumentsObject(b.Arguments); string(args) != "{}" {
+		f.Args = args
+	}
 	w.names[b.ID] = b.Name
-	p := &genai.Part{FunctionCall: f}
+	p := part{Call: f}
 	if own {
-		p.ThoughtSignature = decodeSignature(b.Signature)
+		p.Signature = validSignature(b.Signature)
 		if !provider.IsGeneratedID(b.ID) {
 			f.ID, w.ids[b.ID] = b.ID, true
 		}
@@ -118,10 +118,10 @@ func (w *contentWriter) call(b llm.ToolCall, own bool) *genai.Part {
 }
 
 // result writes a tool's result, with the member names of the API's documentation.
-func (w *contentWriter) result(b llm.ToolResult) *genai.FunctionResponse {
-	r := &genai.FunctionResponse{Name: b.Name, Response: map[string]any{"output": b.Output}}
+func (w *contentWriter) result(b llm.ToolResult) *functionResponse {
+	r := &functionResponse{Name: b.Name, Response: map[string]string{"output": b.Output}}
 	if b.Failed {
-		r.Response = map[string]any{"error": b.Output}
+		r.Response = map[string]string{"error": b.Output}
 	}
 	if r.Name == "" {
 		r.Name = w.names[b.ID]
@@ -132,11 +132,10 @@ func (w *contentWriter) result(b llm.ToolResult) *genai.FunctionResponse {
 	return r
 }
 
-// decodeSignature returns a signature as the API sent it; nil: there is none.
-func decodeSignature(signature string) []byte {
-	raw, err := base64.StdEncoding.DecodeString(signature)
-	if err != nil || len(raw) == 0 {
-		return nil
+// validSignature returns a signature if it has the form in which the API sends them; "": there is none.
+func validSignature(signature string) string {
+	if _, err := base64.StdEncoding.DecodeString(signature); err != nil {
+		return ""
 	}
-	return raw
+	return signature
 }

@@ -1,23 +1,21 @@
-// Package gemini is [llm.Model] for Google's Gemini over its SDK, with a key of the Gemini API.
-//
-// The SDK's retries are off and nothing is read from the environment. Package provider detects the failures
-// that the SDK does not report.
+// Package gemini is [llm.Model] for Google's Gemini, with a key of the Gemini API.
 package gemini
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"iter"
 	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
 
-	"google.golang.org/genai"
-
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
+	"github.com/ridethrough/ridethrough/provider/internal/client"
 )
 
 const (
@@ -41,23 +39,11 @@ type Config struct {
 // Model is a model behind the Gemini API. Its methods may run concurrently.
 type Model struct {
 	config Config
-	client *genai.Client // nil: see err
-	err    error
+	client *http.Client
 }
 
 // New returns a model. An invalid Config is reported by the first request.
-func New(c Config) *Model {
-	client := provider.Observe(c.Client)
-	client.Transport = quietTransport{client.Transport, c.Key == ""}
-	m := &Model{config: c}
-	m.client, m.err = genai.NewClient(context.Background(), &genai.ClientConfig{
-		Backend:     genai.BackendGeminiAPI,
-		APIKey:      cmp.Or(c.Key, "none"), // without one the SDK reads the environment, or refuses to send
-		HTTPClient:  client,
-		HTTPOptions: genai.HTTPOptions{BaseURL: cmp.Or(c.BaseURL, google)},
-	})
-	return m
-}
+func New(c Config) *Model { return &Model{config: c, client: provider.Observe(c.Client)} }
 
 // Name returns the names of the provider and the model.
 func (m *Model) Name() llm.Name {
@@ -67,62 +53,67 @@ func (m *Model) Name() llm.Name {
 // Stream sends the request once, as [llm.Model] requires.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return provider.Stream(ctx, m.Name(), m.config.Faults, func(ctx context.Context, c *provider.Call) error {
-		if err := cmp.Or(provider.CheckURL(m.config.BaseURL), m.err); err != nil {
-			return err
-		}
 		return m.ask(ctx, c, r)
 	})
 }
 
-// errPanic means that the SDK panicked over an answer in an unexpected form.
-var errPanic = errors.New("the SDK panicked")
-
-// ask reads the answer; an unstreamed one is one chunk. A panic of the SDK becomes an error, a panic of the
-// caller's loop does not.
-func (m *Model) ask(ctx context.Context, c *provider.Call, r llm.Request) (err error) {
-	inside := true // the SDK
-	defer func() {
-		if !inside {
-			return
-		}
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", errPanic, p)
-		}
-	}()
+// ask sends the request and reads the answer; an unstreamed one is one chunk.
+func (m *Model) ask(ctx context.Context, c *provider.Call, r llm.Request) error {
+	to, err := m.url(r.NoStream)
+	if err != nil {
+		return err
+	}
+	header := http.Header{}
+	if m.config.Key != "" {
+		header.Set("X-Goog-Api-Key", m.config.Key)
+	}
+	resp, err := client.Post(ctx, m.client, to, header, m.request(r))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
 	a := responseReader{call: c, unary: r.NoStream}
-	for chunk, err := range m.chunks(ctx, r) {
-		inside = false
-		if err != nil {
-			return sdkError(c, err)
-		}
-		if more, err := a.chunk(chunk); !more || err != nil {
+	if r.NoStream {
+		var whole chunk
+		if err := client.Decode(resp.Body, &whole); err != nil {
 			return err
 		}
-		inside = true
+		_, err := a.chunk(&whole)
+		return err
 	}
-	inside = false
+	for frame, err := range client.Frames(resp.Body, dialect.Events) {
+		if err != nil {
+			return err
+		}
+		if more, err := a.frame(frame); !more || err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// chunks sends the request, streamed or not.
-func (m *Model) chunks(ctx context.Context, r llm.Request) iter.Seq2[*genai.GenerateContentResponse, error] {
-	if !r.NoStream {
-		return m.client.Models.GenerateContentStream(ctx, m.config.Model, contents(m.Name(), r.Messages), m.settings(r))
+// url returns where a request is sent. The model may be a tuned one, with its whole name.
+func (m *Model) url(unary bool) (string, error) {
+	if err := provider.CheckURL(m.config.BaseURL); err != nil {
+		return "", err
 	}
-	return func(yield func(*genai.GenerateContentResponse, error) bool) {
-		yield(m.client.Models.GenerateContent(ctx, m.config.Model, contents(m.Name(), r.Messages), m.settings(r)))
+	model := m.config.Model
+	if model == "" || strings.ContainsAny(model, "?&#%") || strings.Contains(model, "..") {
+		return "", &fault.Error{Kind: fault.Invalid, Rule: "gemini/model", Message: strconv.Quote(model) + " is not the name of a model"}
 	}
-}
-
-// sdkError returns the SDK's error; one that came as an event is classified as an event, with its details.
-func sdkError(c *provider.Call, err error) error {
-	e, ok := errors.AsType[genai.APIError](err)
-	if !ok {
-		return err
+	if !strings.HasPrefix(model, "models/") && !strings.HasPrefix(model, "tunedModels/") {
+		model = "models/" + model
 	}
-	event, bad := json.Marshal(map[string]genai.APIError{"error": e})
-	if bad != nil {
-		return err
+	u, err := url.Parse(cmp.Or(m.config.BaseURL, google))
+	if err != nil {
+		return "", err
 	}
-	return c.ErrorEvent(event, err)
+	if unary {
+		return u.JoinPath("v1beta", model+":generateContent").String(), nil
+	}
+	u = u.JoinPath("v1beta", model+":streamGenerateContent")
+	query := u.Query()
+	query.Set("alt", "sse")
+	u.RawQuery = query.Encode()
+	return u.String(), nil
 }

@@ -1,45 +1,40 @@
 package ollama
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"io"
-	"net/http"
-
-	"github.com/ollama/ollama/api"
 
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
+	"github.com/ridethrough/ridethrough/provider/internal/client"
 )
 
-// lineBound is the length limit of a line, in bytes, as in the SDK.
-const lineBound = 8_000_000
-
 // read reads an answer line by line, up to the one that is done. An unstreamed answer is one such line.
-func read(resp *http.Response, c *provider.Call) error {
-	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, lineBound)
-	for lines.Scan() {
-		if len(lines.Bytes()) == 0 {
+func read(body io.Reader, c *provider.Call) error {
+	for text, err := range client.Frames(body, dialect.Lines) {
+		if err != nil {
+			return err
+		}
+		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
-		done, err := readLine(lines.Bytes(), resp, c)
-		if done || err != nil {
+		if done, err := readLine(text, c); done || err != nil {
 			return err
 		}
 	}
-	return lines.Err()
+	return nil
 }
 
 // readLine handles a line.
-func readLine(line []byte, resp *http.Response, c *provider.Call) (done bool, err error) {
-	var answer api.ChatResponse
-	if err := json.Unmarshal(line, &answer); err != nil {
+func readLine(text []byte, c *provider.Call) (done bool, err error) {
+	var answer line
+	if err := json.Unmarshal(text, &answer); err != nil {
 		return false, err // half a line, or a page
 	}
-	if dialect.Ollama().FrameKind(dialect.Lines, line) == dialect.Failure {
-		return false, c.ErrorEvent(line, errorOf(resp, line))
+	if dialect.Ollama().FrameKind(dialect.Lines, text) == dialect.Failure {
+		return false, c.ErrorEvent(text, nil)
 	}
 	if !yieldMessage(&answer.Message, c) {
 		return true, nil
@@ -54,7 +49,7 @@ func readLine(line []byte, resp *http.Response, c *provider.Call) (done bool, er
 }
 
 // yieldMessage yields the content of a message. Calls come whole.
-func yieldMessage(m *api.Message, c *provider.Call) bool {
+func yieldMessage(m *message, c *provider.Call) bool {
 	if m.Thinking != "" && !c.Yield(llm.Reasoning{Text: m.Thinking}) {
 		return false
 	}
@@ -63,8 +58,7 @@ func yieldMessage(m *api.Message, c *provider.Call) bool {
 	}
 	for i := range m.ToolCalls {
 		call := &m.ToolCalls[i]
-		arguments := json.RawMessage(call.Function.Arguments.String())
-		if !c.Yield(llm.ToolCall{ID: call.ID, Name: call.Function.Name, Arguments: arguments}) {
+		if !c.Yield(llm.ToolCall{ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments}) {
 			return false
 		}
 	}
@@ -80,27 +74,4 @@ func endReason(reason string) llm.Reason {
 		return llm.Length
 	}
 	return llm.Other
-}
-
-// statusError returns an error response as the SDK's client does.
-func statusError(resp *http.Response) error {
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	return errorOf(resp, body)
-}
-
-// errorOf returns the error in a response, or in a line of it, as the SDK's type.
-func errorOf(resp *http.Response, text []byte) error {
-	if resp.StatusCode == http.StatusUnauthorized {
-		e := api.AuthorizationError{StatusCode: resp.StatusCode, Status: resp.Status}
-		_ = json.Unmarshal(text, &e) // package classify reads the body
-		return e
-	}
-	e := api.StatusError{StatusCode: resp.StatusCode, Status: resp.Status}
-	if json.Unmarshal(text, &e) != nil {
-		e.ErrorMessage = string(text)
-	}
-	return e
 }

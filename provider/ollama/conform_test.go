@@ -4,10 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/ollama/ollama/api"
-
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/provider"
 	"github.com/ridethrough/ridethrough/provider/ollama"
 )
 
@@ -18,9 +17,8 @@ func TestModel_Conforms(t *testing.T) {
 			return ollama.New(ollama.Config{Model: p.Model, Key: p.Key, BaseURL: p.Base, Client: p.Client})
 		},
 		Own: func(err error) bool {
-			_, status := errors.AsType[api.StatusError](err)
-			_, login := errors.AsType[api.AuthorizationError](err)
-			return status || login
+			_, ok := errors.AsType[*provider.ResponseError](err)
+			return ok
 		},
 		Uncounted:  true,
 		Unfiltered: true,

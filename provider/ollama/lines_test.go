@@ -3,11 +3,8 @@ package ollama_test
 import (
 	"encoding/json"
 	"errors"
-	"net/url"
 	"strings"
 	"testing"
-
-	"github.com/ollama/ollama/api"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
@@ -52,27 +49,14 @@ func FuzzAddress(f *testing.F) {
 	})
 }
 
-// BenchmarkStream reads an answer of a thousand words, by this package and by
-// the SDK's client.
+// BenchmarkStream reads an answer of a thousand words.
 func BenchmarkStream(b *testing.B) {
 	client := plays(append(strings.Split(strings.Repeat(line(`"content":"word "`)+"\n", 1000), "\n")[:1000], done)...)
-	b.Run("ours", func(b *testing.B) {
-		b.ReportAllocs()
-		m := ollama.New(ollama.Config{Client: client})
-		for b.Loop() {
-			if parts, err := ask(m, hello); err != nil || len(parts) != 1002 {
-				b.Fatal(len(parts), err)
-			}
+	m := ollama.New(ollama.Config{Client: client})
+	b.ReportAllocs()
+	for b.Loop() {
+		if parts, err := ask(m, hello); err != nil || len(parts) != 1002 {
+			b.Fatal(len(parts), err)
 		}
-	})
-	b.Run("by the SDK", func(b *testing.B) {
-		b.ReportAllocs()
-		sdk := api.NewClient(&url.URL{Scheme: "http", Host: "x.test"}, client)
-		for b.Loop() {
-			n := 0
-			if err := sdk.Chat(b.Context(), &api.ChatRequest{}, func(api.ChatResponse) error { n++; return nil }); err != nil || n != 1001 {
-				b.Fatal(n, err)
-			}
-		}
-	})
+	}
 }

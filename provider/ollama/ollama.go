@@ -1,7 +1,4 @@
-// Package ollama is [llm.Model] for an Ollama server, with the types of Ollama's SDK.
-//
-// The SDK's client is not used: it does not report a broken connection, signs requests with a key file if the
-// environment says so, and allocates eight megabytes per answer. The protocol is one POST and lines of JSON.
+// Package ollama is [llm.Model] for an Ollama server.
 package ollama
 
 import (
@@ -50,19 +47,12 @@ func (m *Model) Name() llm.Name {
 // Stream sends the request once, as [llm.Model] requires.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return provider.Stream(ctx, m.Name(), m.config.Faults, func(ctx context.Context, c *provider.Call) error {
-		request, err := m.chatRequest(r)
-		if err != nil {
-			return err
-		}
-		resp, err := m.send(ctx, request)
+		resp, err := m.send(ctx, r)
 		if err != nil {
 			return err
 		}
 		defer resp.Body.Close()
-		if resp.StatusCode >= http.StatusBadRequest {
-			return statusError(resp)
-		}
-		return read(resp, c)
+		return read(resp.Body, c)
 	})
 }
 

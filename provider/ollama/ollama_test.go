@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/ollama/ollama/api"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider"
 	"github.com/ridethrough/ridethrough/provider/ollama"
 )
 
@@ -99,7 +99,7 @@ func TestModel_Stream(t *testing.T) {
 			"calls",
 			plays(line(`"content":"","tool_calls":[{"id":"c1","function":{"index":0,"name":"f","arguments":{"b":1,"a":"<"}}},{"function":{"name":"g","arguments":{}}}]`),
 				line(`"content":"","tool_calls":[{"function":{"name":"g"}}]`), done),
-			[]llm.Part{call("c1", "f", `{"b":1,"a":"\u003c"}`), call("made", "g", `{}`), call("made", "g", `{}`), cost, end(llm.Calls)},
+			[]llm.Part{call("c1", "f", `{"b":1,"a":"<"}`), call("made", "g", `{}`), call("made", "g", `{}`), cost, end(llm.Calls)},
 		},
 		{"a bound", plays(line(`"content":"a"`), strings.Replace(done, `"stop"`, `"length"`, 1)), []llm.Part{text("a"), cost, end(llm.Length)}},
 		{"a model that was only loaded", plays(`{"model":"qwen3","message":{"role":"assistant","content":""},"done_reason":"load","done":true}`), []llm.Part{end(llm.Other)}},
@@ -154,13 +154,10 @@ func TestModel_OtherAnswersAreFaults(t *testing.T) {
 	}
 }
 
-func TestModel_FaultWrapsSDKError(t *testing.T) {
-	_, err := ask(ollama.New(ollama.Config{Client: serves(404, "application/json", `{"error":"model 'x' not found"}`)}), hello)
-	if e, ok := errors.AsType[api.StatusError](err); !ok || e.StatusCode != 404 || e.ErrorMessage != "model 'x' not found" {
-		t.Errorf("error %#v", err)
-	}
-	_, err = ask(ollama.New(ollama.Config{Client: serves(401, "application/json", `{"signin_url":"https://ollama.com/connect"}`)}), hello)
-	if e, ok := errors.AsType[api.AuthorizationError](err); !ok || e.SigninURL != "https://ollama.com/connect" {
+func TestModel_FaultWrapsTheResponse(t *testing.T) {
+	const body = `{"error":"unauthorized","signin_url":"https://ollama.com/connect"}`
+	_, err := ask(ollama.New(ollama.Config{Client: serves(401, "application/json", body)}), hello)
+	if e, ok := errors.AsType[*provider.ResponseError](err); !ok || e.StatusCode != 401 || string(e.Body) != body {
 		t.Errorf("error %#v", err)
 	}
 }
@@ -281,5 +278,22 @@ func TestModel_UnencodableRequestIsInvalid(t *testing.T) {
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid {
 			t.Errorf("error %v", err)
 		}
+	}
+}
+
+func TestModel_SchemaKeepsItsMembers(t *testing.T) {
+	for schema, want := range map[string]string{
+		"":     `{"type": "object", "properties": {}}`,
+		"null": `{"type": "object", "properties": {}}`,
+		`{"$defs":{"d":{}},"additionalProperties":false,"type":null,"properties":{"b":{"anyOf":[{"type":"string"}]}}}`: `
+			{"type": "object", "properties": {"b": {"anyOf": [{"type": "string"}]}}, "additionalProperties": false, "$defs": {"d": {}}}`,
+	} {
+		r := hello
+		r.Tools = []llm.Tool{{Name: "f", Schema: json.RawMessage(schema)}}
+		sends(t, ollama.Config{Model: "qwen3"}, r, `{
+			"model": "qwen3", "stream": true, "truncate": false, "shift": false, "options": {},
+			"messages": [{"role": "user", "content": "Hello"}],
+			"tools": [{"type": "function", "function": {"name": "f", "parameters": `+want+`}}]
+		}`)
 	}
 }

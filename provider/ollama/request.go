@@ -1,49 +1,38 @@
 package ollama
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
 
-	"github.com/ollama/ollama/api"
-
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
+	"github.com/ridethrough/ridethrough/provider/internal/client"
 )
 
 // send sends a request.
-func (m *Model) send(ctx context.Context, question *api.ChatRequest) (*http.Response, error) {
+func (m *Model) send(ctx context.Context, r llm.Request) (*http.Response, error) {
 	base, err := ParseHost(m.config.BaseURL)
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(question)
-	if err != nil {
-		return nil, invalidRequest("encode the request", err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base.JoinPath("api", "chat").String(), bytes.NewReader(body))
+	question, err := m.request(r)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/x-ndjson")
+	header := http.Header{"Accept": {"application/x-ndjson"}}
 	if m.config.Key != "" {
-		req.Header.Set("Authorization", "Bearer "+m.config.Key)
+		header.Set("Authorization", "Bearer "+m.config.Key)
 	}
-	return m.client.Do(req)
+	return client.Post(ctx, m.client, base.JoinPath("api", "chat").String(), header, question)
 }
 
-// chatRequest converts a request. A conversation longer than the context window is to be an error: by
-// default the server silently drops the oldest messages.
-func (m *Model) chatRequest(r llm.Request) (*api.ChatRequest, error) {
-	stream, never := !r.NoStream, false
-	q := &api.ChatRequest{
-		Model: m.config.Model, Stream: &stream, Truncate: &never, Shift: &never,
-		Think: m.think(r.Effort), Options: map[string]any{},
-	}
+// request converts a request. A conversation longer than the context window is to be an error: by default
+// the server silently drops the oldest messages.
+func (m *Model) request(r llm.Request) (*request, error) {
+	q := &request{Model: m.config.Model, Stream: !r.NoStream, Think: m.think(r.Effort), Options: map[string]int{}}
 	if r.MaxTokens > 0 {
 		q.Options["num_predict"] = r.MaxTokens
 	}
@@ -58,7 +47,7 @@ func (m *Model) chatRequest(r llm.Request) (*api.ChatRequest, error) {
 		q.Tools = append(q.Tools, tool)
 	}
 	if r.System != "" {
-		q.Messages = append(q.Messages, api.Message{Role: "system", Content: r.System})
+		q.Messages = append(q.Messages, message{Role: "system", Content: r.System})
 	}
 	for _, msg := range r.Messages {
 		converted, err := m.messages(msg)
@@ -71,72 +60,72 @@ func (m *Model) chatRequest(r llm.Request) (*api.ChatRequest, error) {
 }
 
 // think converts an effort: gpt-oss has three levels, others think or do not.
-func (m *Model) think(e llm.Effort) *api.ThinkValue {
+func (m *Model) think(e llm.Effort) any {
 	switch {
 	case e == "":
 		return nil
 	case strings.Contains(m.config.Model, "gpt-oss"):
-		return &api.ThinkValue{Value: string(e)}
+		return e
 	}
-	return &api.ThinkValue{Value: true}
+	return true
 }
 
 // messages converts a message; the API has one for each tool result. An empty message of a model is left out.
-func (m *Model) messages(msg llm.Message) ([]api.Message, error) {
+func (m *Model) messages(msg llm.Message) ([]message, error) {
 	switch msg.Role {
 	case llm.User:
-		return []api.Message{{Role: "user", Content: msg.Text()}}, nil
+		return []message{{Role: "user", Content: msg.Text()}}, nil
 	case llm.ToolRole:
-		var results []api.Message
+		var results []message
 		for _, b := range msg.Content {
 			if r, ok := b.(llm.ToolResult); ok {
-				results = append(results, api.Message{Role: "tool", Content: r.Output, ToolName: r.Name, ToolCallID: r.ID})
+				results = append(results, message{Role: "tool", Content: r.Output, ToolName: r.Name, ToolCallID: r.ID})
 			}
 		}
 		return results, nil
 	case llm.Assistant:
-		message := assistant(msg, msg.By.Provider == m.Name().Provider)
-		if message.Content == "" && message.ToolCalls == nil {
+		converted := assistant(msg, msg.By.Provider == m.Name().Provider)
+		if converted.Content == "" && converted.ToolCalls == nil {
 			return nil, nil
 		}
-		return []api.Message{message}, nil
+		return []message{converted}, nil
 	}
 	return nil, invalidRequest("unknown role "+strconv.Quote(string(msg.Role)), nil)
 }
 
 // assistant converts a model's message. own means that the same server produced it and gets its reasoning
 // back: its template decides how much of it to use.
-func assistant(msg llm.Message, own bool) api.Message {
-	message := api.Message{Role: "assistant", Content: msg.Text()}
+func assistant(msg llm.Message, own bool) message {
+	converted := message{Role: "assistant", Content: msg.Text()}
 	for _, b := range msg.Content {
 		switch b := b.(type) {
 		case llm.Reasoning:
 			if own {
-				message.Thinking += b.Text
+				converted.Thinking += b.Text
 			}
 		case llm.ToolCall:
-			call := api.ToolCall{ID: b.ID, Function: api.ToolCallFunction{Index: len(message.ToolCalls), Name: b.Name}}
-			_ = json.Unmarshal(provider.ArgumentsObject(b.Arguments), &call.Function.Arguments) // an object always decodes
-			message.ToolCalls = append(message.ToolCalls, call)
+			f := function{Index: len(converted.ToolCalls), Name: b.Name, Arguments: provider.ArgumentsObject(b.Arguments)}
+			converted.ToolCalls = append(converted.ToolCalls, call{b.ID, f})
 		}
 	}
-	return message
+	return converted
 }
 
-// toolOf converts a tool. The API supports only part of JSON Schema.
-func toolOf(t llm.Tool) (api.Tool, error) {
-	tool := api.Tool{Type: "function", Function: api.ToolFunction{Name: t.Name, Description: t.Description}}
-	p := &tool.Function.Parameters
+// toolOf converts a tool. The server requires a type and properties, and refuses what it cannot read.
+func toolOf(t llm.Tool) (tool, error) {
+	var parameters schema
 	if len(t.Schema) > 0 {
-		if err := json.Unmarshal(t.Schema, p); err != nil {
-			return tool, invalidRequest("the schema of tool "+strconv.Quote(t.Name)+" is not supported by Ollama", err)
+		if err := json.Unmarshal(t.Schema, &parameters); err != nil {
+			return tool{}, invalidRequest("the schema of tool "+strconv.Quote(t.Name)+" is not a JSON object", err)
 		}
 	}
-	if p.Type == "" {
-		p.Type = "object"
+	if parameters == nil { // null
+		parameters = schema{}
 	}
-	if p.Properties == nil {
-		p.Properties = api.NewToolPropertiesMap()
+	for member, value := range map[string]string{"type": `"object"`, "properties": "{}"} {
+		if given := string(parameters[member]); given == "" || given == "null" {
+			parameters[member] = json.RawMessage(value)
+		}
 	}
-	return tool, nil
+	return tool{"function", definition{t.Name, t.Description, parameters}}, nil
 }
