@@ -146,6 +146,9 @@ func (c *call) copyPart(body io.Reader) error {
 
 // toSend returns what the client is sent of the next part of the answer, or at its end.
 func (c *call) toSend(part []byte, end error, body io.Reader) ([]byte, error) {
+	if c.background != nil {
+		part = c.background.add(part, end == io.EOF)
+	}
 	switch {
 	case c.continuing():
 		return c.restOf(part, end, body)

@@ -51,7 +51,9 @@ type call struct {
 	answering  bool             // part of an answer is out
 	prelude    dialect.Prelude
 	text       *continuation // of the answer; nil: it is not continued
+	background *background   // of the answer; nil: it is not in the background
 	again      int           // how often the answer has been asked for after its first content
+	resumed    int           // of these, how often for the rest of it
 	withheld   int           // bytes that are reserved for what is withheld of the answer
 	pinging    bool          // the keepalive runs though an answer has begun: nothing of it is sent
 	unreadable bool          // the encoding of its body is unknown, and so is the form of its answer
@@ -115,6 +117,7 @@ func (c *call) finish() {
 	c.endKept(false)
 	c.releaseWithheld()
 	c.releaseText()
+	c.endBackground()
 	c.emitEnd()
 	c.keepalive.stop()
 	c.body.Release()

@@ -63,6 +63,9 @@ func (u *Upstream) check() (wrong []error) {
 	if !knownMode(u.Complete) || slices.ContainsFunc(u.Routes, func(r Route) bool { return !knownMode(r.Complete) }) {
 		say("an answer is completed in no other mode than %v", CompleteModes())
 	}
+	if !knownBackground(u.Background) || slices.ContainsFunc(u.Routes, func(r Route) bool { return !knownBackground(r.Background) }) {
+		say("the answers in the background are no others than %v", BackgroundModes())
+	}
 	if u.Base == nil && apiOf(u.API) != nil && apiOf(u.API).url == "" {
 		say("the API %s has no public URL; want the one of your resource, such as https://NAME.openai.azure.com", u.API)
 	}
@@ -95,6 +98,11 @@ func (u *Upstream) check() (wrong []error) {
 
 // knownMode reports whether a mode is one, or the default.
 func knownMode(m CompleteMode) bool { return m == "" || slices.Contains(CompleteModes(), m) }
+
+// knownBackground reports whether a mode is one, or the default.
+func knownBackground(m BackgroundMode) bool {
+	return m == "" || slices.Contains(BackgroundModes(), m)
+}
 
 // CheckName returns what the name of an upstream must be; nil: it is that.
 func CheckName(name string) error {

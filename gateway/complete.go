@@ -37,6 +37,7 @@ const maxAgain = 2
 // Completed says how an answer was completed that had broken off after its first content.
 type Completed struct {
 	Again     int  // how often it was asked for again; 0: it was not
+	Resumed   int  // of these, how often for the rest of it, which the provider had in the background
 	Discarded int  // the tokens that the broken answers took, as far as they said: they are paid for, and of no use
 	Text      bool // it was continued in the middle of a text
 	Unjoined  bool // it was not completed: what came then did not continue its text
@@ -49,6 +50,9 @@ const continuedHeader = "X-Ridethrough-Continued"
 // follow begins to follow an answer that may be completed.
 func (c *call) follow(body any) {
 	w, watched := body.(transport.Watched)
+	if c.background = nil; watched {
+		c.background = c.shared.background
+	}
 	switch {
 	case c.again > 0:
 		return
@@ -57,6 +61,9 @@ func (c *call) follow(body any) {
 	default:
 		c.prelude.Begin(c.dialect, w.Form(), c.client())
 		c.followText(w.Form())
+		if c.background != nil {
+			c.prelude.Watch()
+		}
 	}
 	if !c.prelude.Follows() && c.text == nil {
 		c.body.Release() // no try follows
@@ -118,14 +125,19 @@ func (c *call) pause() {
 	}
 }
 
-// askAgain asks for an answer again that has broken off, and sends the client what comes. It waits as for a first
-// answer. false: the answer stays broken off.
+// askAgain asks for an answer again that has broken off, or for the rest of it, and sends the client what comes. It
+// waits as for a first answer. false: the answer stays broken off.
 func (c *call) askAgain(f *fault.Error) bool {
-	if c.again == maxAgain || c.r.Context().Err() != nil || c.gateway.draining.Err() != nil {
+	if c.r.Context().Err() != nil || c.gateway.draining.Err() != nil {
 		return false
 	}
 	wait := c.waitAfter(f)
-	if wait.Verdict.Stop != "" || !c.prelude.Restartable() && !c.continues() {
+	switch {
+	case wait.Verdict.Stop != "":
+		return false
+	case c.resumable() && c.goOn(wait):
+		return true
+	case c.again-c.resumed == maxAgain || !c.prelude.Restartable() && !c.continues():
 		return false
 	}
 	c.again++
@@ -134,15 +146,26 @@ func (c *call) askAgain(f *fault.Error) bool {
 		c.send(c.prelude.Restart())
 	}
 	c.releaseWithheld()
+	return c.lead(wait, c.leadAgain)
+}
+
+// lead leads a shared request for what is missing of the answer, and sends the client what comes. false: that is
+// nothing, and the answer stays as it was.
+func (c *call) lead(wait policy.Wait, begin func() *sharedRequest) bool {
 	c.ping()
 	c.carried, c.answered, c.silence = wait, false, 0
-	s := c.leadAgain()
+	before, s := c.shared, begin()
 	c.shared = s
 	defer s.release(c)
 	defer context.AfterFunc(c.r.Context(), func() { s.leave(c) })()
 	s.run()
 	if c.r.Context().Err() != nil && !c.goesOn() || s.winner != c {
 		c.clientLeft()
+	}
+	if s.resumes && s.background.gone {
+		c.pause()
+		c.shared = before
+		return false
 	}
 	c.outcome, c.pinging = s.soFar(), false
 	c.answer(s.resp, s.err)
@@ -181,12 +204,16 @@ func (c *call) completed() {
 		return
 	}
 	c.w.Header().Set(http.TrailerPrefix+continuedHeader, strconv.Itoa(c.again))
-	c.emit(Event{Completed: Completed{Again: c.again, Discarded: c.prelude.Discarded(), Text: c.continuing()}})
+	c.emit(Event{Completed: Completed{Again: c.again, Resumed: c.resumed, Discarded: c.prelude.Discarded(), Text: c.continuing()}})
 }
 
 // sayContinued says in a comment that what follows is of another answer, where the dialect has a place for one.
 func (c *call) sayContinued() string {
-	if c.again > 0 {
+	switch {
+	case c.again == 0:
+	case c.shared.resumes:
+		return fmt.Sprintf("; resumed (%d), as the answer had broken off", c.again)
+	default:
 		return fmt.Sprintf("; asked for again (%d), as the answer had broken off", c.again)
 	}
 	return ""

@@ -32,23 +32,24 @@ type Config struct {
 
 // Upstream is one provider, or one account with it.
 type Upstream struct {
-	Name      string                    // in paths (/NAME/v1/…), headers and logs
-	API       string                    // one of APIs(): the meaning of its base URL, its credentials and its default requests
-	Base      *url.URL                  // nil: the API's public URL; Azure has none
-	Key       func() (string, error)    // the credential sent in place of the client's, asked before each request; nil: the client's own passes through
-	NoKey     bool                      // it gets no credentials, not even the client's
-	Sign      func(*http.Request) error // signs each try, in place of the client's credentials; the body is read with GetBody; nil: nothing is signed
-	Policy    *policy.Policy            // nil: the gateway's
-	Limits    *Limits                   // of each try; nil: DefaultLimits()
-	Body      int64                     // the largest request in bytes; 0: 32 MiB
-	Complete  CompleteMode              // what happens to a stream that breaks off; "": CompleteLossless
-	Fallback  []Fallback                // where a request goes when it finds no answer here, in order
-	Routes    []Route                   // the first that matches a request overrides the fields above
-	Transport http.RoundTripper         // reaches it; nil: the gateway's
-	Network   Network                   // how it is reached without a Transport or the gateway's Base
-	Unpaced   bool                      // requests go at once, whatever its limits; false: they wait for room below those that it states
-	Reserve   float64                   // the share of each limit that is kept for people: for sessions after a pause, and no agents; 0: none
-	Socket    SocketMode                // what happens to a WebSocket for the Responses API; "": SocketRide
+	Name       string                    // in paths (/NAME/v1/…), headers and logs
+	API        string                    // one of APIs(): the meaning of its base URL, its credentials and its default requests
+	Base       *url.URL                  // nil: the API's public URL; Azure has none
+	Key        func() (string, error)    // the credential sent in place of the client's, asked before each request; nil: the client's own passes through
+	NoKey      bool                      // it gets no credentials, not even the client's
+	Sign       func(*http.Request) error // signs each try, in place of the client's credentials; the body is read with GetBody; nil: nothing is signed
+	Policy     *policy.Policy            // nil: the gateway's
+	Limits     *Limits                   // of each try; nil: DefaultLimits()
+	Body       int64                     // the largest request in bytes; 0: 32 MiB
+	Complete   CompleteMode              // what happens to a stream that breaks off; "": CompleteLossless
+	Background BackgroundMode            // which answers of OpenAI's Responses API are generated in the background, unless Complete is off; "": BackgroundOff
+	Fallback   []Fallback                // where a request goes when it finds no answer here, in order
+	Routes     []Route                   // the first that matches a request overrides the fields above
+	Transport  http.RoundTripper         // reaches it; nil: the gateway's
+	Network    Network                   // how it is reached without a Transport or the gateway's Base
+	Unpaced    bool                      // requests go at once, whatever its limits; false: they wait for room below those that it states
+	Reserve    float64                   // the share of each limit that is kept for people: for sessions after a pause, and no agents; 0: none
+	Socket     SocketMode                // what happens to a WebSocket for the Responses API; "": SocketRide
 }
 
 // SocketMode is what happens to a client that opens a WebSocket for OpenAI's Responses API, as Codex does.
@@ -88,11 +89,12 @@ func (l Limits) perTry() transport.Limits {
 
 // Route overrides an upstream's settings for some models.
 type Route struct {
-	Models   []string       // patterns of path.Match, one of which the model matches; none: every model
-	Policy   *policy.Policy // nil: the upstream's
-	Limits   *Limits        // nil: the upstream's. Connect is the upstream's in any case
-	Complete CompleteMode   // "": the upstream's
-	Fallback []Fallback     // nil: the upstream's
+	Models     []string       // patterns of path.Match, one of which the model matches; none: every model
+	Policy     *policy.Policy // nil: the upstream's
+	Limits     *Limits        // nil: the upstream's. Connect is the upstream's in any case
+	Complete   CompleteMode   // "": the upstream's
+	Background BackgroundMode // "": the upstream's
+	Fallback   []Fallback     // nil: the upstream's
 }
 
 // Fallback is another upstream for a request, or another model.
@@ -143,6 +145,15 @@ func (u *Upstream) CompleteFor(model string) CompleteMode {
 		mode = cmp.Or(r.Complete, mode)
 	}
 	return cmp.Or(mode, CompleteLossless)
+}
+
+// BackgroundFor returns which answers of a model are generated in the background.
+func (u *Upstream) BackgroundFor(model string) BackgroundMode {
+	mode := u.Background
+	if r := u.route(model); r != nil {
+		mode = cmp.Or(r.Background, mode)
+	}
+	return cmp.Or(mode, BackgroundOff)
 }
 
 // route returns the first route that is for a model; nil: none is.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/route"
@@ -56,6 +57,13 @@ func newFailover(c *call) failover {
 		}
 	}
 	f.visit(c)
+	return f
+}
+
+// stayAt returns the way of a request that stays where it is.
+func stayAt(d destination, run policy.Run) failover {
+	f := failover{origin: d, settings: d.settings(d.model)}
+	f.Rules, f.Run, f.Since = route.Rules{OneBudget: true, Return: true}, run, time.Now()
 	return f
 }
 

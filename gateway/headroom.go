@@ -34,7 +34,7 @@ func (s *sharedRequest) enterQueue() {
 
 // awaitRoom waits until the limits that the upstream states leave room for a try.
 func (s *sharedRequest) awaitRoom(ctx context.Context) error {
-	if s.at.Unpaced {
+	if s.at.Unpaced || s.resumes {
 		return nil
 	}
 	err := s.headroom.Acquire(ctx, &s.room)

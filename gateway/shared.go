@@ -35,22 +35,24 @@ var (
 // A shared request ends when the last of its clients disconnects.
 type sharedRequest struct {
 	*Gateway
-	setup     *setup
-	leader    *call
-	body      *spool.Body
-	ctx       context.Context // ends with the last client and with the gateway
-	cancel    context.CancelCauseFunc
-	failover  failover
-	stopDrain func() bool       // stops Drain from ending the request while the breaker blocks it; nil: it is not blocked
-	tries     int               // at all upstreams, early probes included
-	before    policy.Wait       // last, when another gateway has begun to hold the try in progress
-	early     bool              // the wait that it goes on in begins with a try, which does not count if it fails
-	permit    quotePermit       // of the try in progress
-	maxWait   time.Duration     // the longest total wait that its client allows, with what an earlier request waited; 0: no limit
-	room      ratelimit.Call    // its place at the limits of the upstream
-	used      ratelimit.Charged // what its answer has cost
-	queuedAt  time.Time         // when it began to wait for room; zero: it does not
-	sent      time.Time         // when the try began that was answered; zero: none was
+	setup      *setup
+	leader     *call
+	body       *spool.Body
+	ctx        context.Context // ends with the last client and with the gateway
+	cancel     context.CancelCauseFunc
+	failover   failover
+	background *background       // of the answer that the latest run asks for; nil: it is not in the background
+	resumes    bool              // it asks for the rest of that
+	stopDrain  func() bool       // stops Drain from ending the request while the breaker blocks it; nil: it is not blocked
+	tries      int               // at all upstreams, early probes included
+	before     policy.Wait       // last, when another gateway has begun to hold the try in progress
+	early      bool              // the wait that it goes on in begins with a try, which does not count if it fails
+	permit     quotePermit       // of the try in progress
+	maxWait    time.Duration     // the longest total wait that its client allows, with what an earlier request waited; 0: no limit
+	room       ratelimit.Call    // its place at the limits of the upstream
+	used       ratelimit.Charged // what its answer has cost
+	queuedAt   time.Time         // when it began to wait for room; zero: it does not
+	sent       time.Time         // when the try began that was answered; zero: none was
 
 	mu          sync.Mutex
 	calls       []*call                 // whose clients are connected; the leader first, if it is
@@ -76,7 +78,10 @@ type sharedRequest struct {
 }
 
 // newShared returns the shared request that a call leads.
-func (c *call) newShared() *sharedRequest {
+func (c *call) newShared() *sharedRequest { return c.newSharedOn(newFailover(c)) }
+
+// newSharedOn returns one that goes another way.
+func (c *call) newSharedOn(f failover) *sharedRequest {
 	s := &sharedRequest{
 		Gateway: c.gateway, setup: c.setup, leader: c, body: c.body, state: stateTrying, silence: c.silence,
 	}
@@ -88,7 +93,7 @@ func (c *call) newShared() *sharedRequest {
 			c.carried.Due = time.Time{} // a try in its place
 		}
 	}
-	s.failover = newFailover(c)
+	s.failover = f
 	s.at = s.failover.origin
 	s.calls = append(s.calls, c)
 	s.enterBreaker()
@@ -193,8 +198,10 @@ func (s *sharedRequest) send() (*http.Response, error) {
 		return nil, err
 	}
 	defer s.caller.Close()
+	base, release := s.base(req)
+	defer release()
 	t := &transport.Transport{
-		Base: s.at.transport,
+		Base: base,
 		Retry: retry.Retrier{
 			Policy: s.patience(), Start: s.failover.Run, Resume: s.resumed(), Breaker: (*requestBreaker)(s),
 			OnTry: s.onTry, OnWait: s.onWait, Sleep: s.sleep, Held: caller.TakeWaited,

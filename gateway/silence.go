@@ -22,7 +22,7 @@ func (s *sharedRequest) limits() transport.Limits {
 	if l.Content = s.leaves(); l.FirstByte > 0 {
 		l.Spent = s.silence
 	}
-	learns := l.Content.IsZero() && s.leader.info.Stream // a try that ends for a fallback shows too little
+	learns := l.Content.IsZero() && s.leader.info.Stream && !s.resumes // a try that ends for a fallback shows too little
 	if s.failover.settings.limits.Learned && learns {
 		kind := transport.LearnedKind{Host: s.at.baseURL.Host, Model: s.at.model}
 		l.Learned = s.at.learned.Of(kind, int64(s.body.Size()))

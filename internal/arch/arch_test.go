@@ -16,6 +16,7 @@ var house = []row{
 	{floor: 0, path: "policy", uses: "fault"},
 	{floor: 0, path: "internal/dialect", uses: "internal/sse fault"},
 	{floor: 0, path: "internal/seam", uses: "internal/dialect"},
+	{floor: 0, path: "internal/cursor", uses: "internal/dialect"},
 	{floor: 0, path: "llm"},
 	{floor: 0, path: "turn", uses: "fault llm policy"},
 	{floor: 0, path: "wire", uses: "llm turn"},
@@ -44,7 +45,7 @@ var house = []row{
 	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
 	{floor: 2, path: "internal/sigv4", parts: "github.com/aws/aws-sdk-go-v2"},
 	{floor: 2, path: "internal/responses", uses: "internal/sse internal/dialect internal/send", parts: "github.com/coder/websocket"},
-	{floor: 2, path: "gateway", uses: "internal/await internal/clip internal/plural internal/dialect internal/seam internal/preamble fault fault/classify llm turn breaker policy ratelimit retry transport internal/coding internal/http1 internal/receive internal/redact internal/send internal/route internal/spool internal/responses"},
+	{floor: 2, path: "gateway", uses: "internal/await internal/clip internal/plural internal/dialect internal/seam internal/cursor internal/preamble fault fault/classify llm turn breaker policy ratelimit retry transport internal/coding internal/http1 internal/receive internal/redact internal/send internal/route internal/spool internal/responses"},
 	{floor: 2, path: "provider", uses: "internal/sse internal/dialect fault fault/classify llm transport"},
 	{
 		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",
@@ -235,7 +236,7 @@ var words = map[string]string{
 	"encoding/binary": "BigEndian",
 	"encoding/json":   "*",
 	"errors":          "*",
-	"hash/crc32":      "ChecksumIEEE",
+	"hash/crc32":      "ChecksumIEEE IEEETable Update",
 	"hash/maphash":    "Hash Seed Comparable", // with seeds of the caller's
 	"io":              "EOF Err*",
 	"iter":            "Seq Seq2", // Pull starts a coroutine
@@ -275,6 +276,7 @@ var clocks = []clock{
 	{"store/jetstream", "NewTimer", "repeats a request while servers elect a leader or do not answer"},
 	{"conversation", "NewTicker", "says that a claim is being worked on"},
 	{"gateway", "AfterFunc", "sends keepalives to a client whose request waits, and frees memory"},
+	{"gateway", "NewTimer", "asks whether an answer in the background is complete"},
 	{"internal/lab/simulator", "NewTimer", "a provider that dawdles on command"},
 	{"llm/llmtest", "NewTimer", "a scripted model that takes its time"},
 	{"internal/operation/config", "NewTicker", "looks whether the file has changed"},

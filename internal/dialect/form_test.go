@@ -70,6 +70,10 @@ func TestDialect_EndsAnswerOnlyWithWholeEnd(t *testing.T) {
 		{dialect.Anthropic(), dialect.Events, "event: content_block_delta\ndata: {\"type\":\"content_block_deltA\"}", false},
 		{dialect.OpenAIResponses(), dialect.Events, "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{}}", true},
 		{dialect.OpenAIResponses(), dialect.Events, "event: response.completed\ndata: {\"type\":\"response.completed\",\"resp", false},
+		{
+			dialect.OpenAIResponses(), dialect.Events,
+			"event: response.completed\ndata: " + `{"type":"response.completed","response":{"output":[{"arguments":"{\"a\":\"b\"}`, false,
+		},
 		{dialect.Gemini(), dialect.Events, `data: {"candidates":[{"finishReason":"STOP"}]}`, true},
 		{dialect.Gemini(), dialect.Events, "{\n \"error\": {\"code\": 503}\n}\n", true},
 		{dialect.Gemini(), dialect.Events, "{\n \"error\": {\"code\": 503}\n", false},

@@ -132,6 +132,9 @@ func (s *scanner) value() []byte {
 		ok = s.skipScalar()
 	}
 	if !ok {
+		if s.at > from {
+			s.at = len(s.text) // what is left is half of a value
+		}
 		return nil
 	}
 	return s.text[from:s.at]

@@ -15,3 +15,6 @@ func Elements(array []byte) iter.Seq[[]byte] { return elements(array) }
 // Payload returns an event's name, where the form has one, and the JSON of a frame, or what stands in its
 // place.
 func Payload(f Form, frame []byte) (name, data []byte) { return payload(f, frame) }
+
+// Edited returns a JSON object with other values for its members; nil leaves one out.
+func Edited(object []byte, edit func(key, value []byte) []byte) []byte { return edited(object, edit) }

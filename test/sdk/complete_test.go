@@ -1,10 +1,12 @@
 package sdk_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 )
@@ -25,6 +27,26 @@ func TestSDK_BrokenAnswerIsCompleted(t *testing.T) {
 				got, err := c.ask(ctx, w.gateway(policy.Patient()))
 				if err != nil || got.Text != want.Text || got.Stop != want.Stop || w.took() < 2*time.Hour || w.asked.Load() != 1 {
 					t.Errorf("%s, %s: got %+v for request %d after %v, error %v, want %+v after two hours", c.name, words, got, w.asked.Load(), w.took(), err, want)
+				}
+			})
+		}
+	}
+}
+
+// An answer in the background that breaks off in its text is resumed at its next event, or when it is complete,
+// and the SDK reads one whole answer.
+func TestSDK_BackgroundAnswerIsResumed(t *testing.T) {
+	for _, outage := range []time.Duration{time.Minute, 6 * time.Minute} {
+		for _, words := range []string{`say:"Hello there, it is me."+cut:3`, `think:"Let me see."+say:"Hello there."+cut:6`} {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				s := script(t, words)
+				s.Outages = []simulator.Outage{{From: time.Second, To: outage}}
+				w := newFixture(t, s)
+				w.background = gateway.BackgroundStored
+				got, err := responsesNewStreaming.ask(ctx, w.gateway(policy.Patient()))
+				if err != nil || !strings.HasPrefix(got.Text, "Hello there") || !strings.HasSuffix(got.Text, ".") || got.Stop != "completed" || w.took() < outage || w.asked.Load() != 1 {
+					t.Errorf("%s: got %+v for request %d after %v, error %v, want the whole text after %v", words, got, w.asked.Load(), w.took(), err, outage)
 				}
 			})
 		}

@@ -26,6 +26,8 @@ type fixture struct {
 	begun    time.Time
 	asked    atomic.Int64 // requests that an SDK has made
 	raw      bytes.Buffer // the responses
+
+	background gateway.BackgroundMode // of the gateway's upstreams
 }
 
 // newFixture starts a provider inside the test's bubble and ends it with the test.
@@ -54,8 +56,12 @@ func (w *fixture) transport(p policy.Policy) endpoint {
 func (w *fixture) gateway(p policy.Policy) endpoint {
 	pipe := simulator.NewPipe()
 	upstream := &url.URL{Scheme: "http", Host: "provider.test"}
+	upstreams := allUpstreams(upstream)
+	for i := range upstreams {
+		upstreams[i].Background = w.background
+	}
 	server := &http.Server{Handler: newGateway(w.t, gateway.Config{
-		Upstreams: allUpstreams(upstream),
+		Upstreams: upstreams,
 		Policy:    p,
 		Base:      w.base,
 	})}

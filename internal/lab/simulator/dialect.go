@@ -62,6 +62,7 @@ type endpoint struct {
 	method, path string                    // a star in the path stands for the model's name
 	query        string                    // a part that the query must have; "": none
 	generates    bool                      // is scripted and limited
+	stored       bool                      // is about an answer in the background, whose id the star stands for
 	read         func(ask) (call, problem) // reads a request's body; nil: any body is valid
 	whole        func(call) string         // the answer as one JSON body
 	stream       func(call) stream         // the answer as a stream; nil: there is none
@@ -85,6 +86,7 @@ type call struct {
 	usage   bool // include usage in the stream
 	view    view // of the reasoning
 	keeps   bool // the client keeps the reasoning itself
+	behind  bool // the answer is generated in the background
 	repeat  bool // contains an earlier answer, so a part of the prompt is cached
 	caches  bool // asks for its prompt to be cached
 	blocked bool // gets no answer, which is no error in this API

@@ -17,8 +17,10 @@ const maxBody = 32 << 20
 type exchange struct {
 	w      http.ResponseWriter
 	r      *http.Request
-	closed <-chan struct{} // closed with the provider
-	pace   time.Duration   // the wait before each word of a stream
+	closed <-chan struct{}           // closed with the provider
+	keep   func(call, time.Duration) // keeps an answer in the background
+	stored *background               // that the request is about; nil: it is about none
+	pace   time.Duration             // the wait before each word of a stream
 
 	dialect  dialect
 	endpoint endpoint
@@ -35,13 +37,16 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil && !large {
 		abort() // the client left
 	}
-	x := &exchange{w: w, r: r, closed: p.closed, dialect: dialectOf(r)}
+	x := &exchange{w: w, r: r, closed: p.closed, keep: p.keepBackground, dialect: dialectOf(r)}
 	x.seen = Request{Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Body: kept(body)}
 	x.read(body, large)
 	x.call.prompt = 1 + len(body)/4
 	x.say(Say{Text: p.script.Answer})
 	if len(p.buckets) > 0 {
 		x.most = longest(body)
+	}
+	if x.endpoint.stored {
+		p.findBackground(x)
 	}
 	if x.streams() {
 		x.pace = p.script.Pace
@@ -114,6 +119,9 @@ func (x *exchange) streams() bool {
 func (x *exchange) whole() (status int, body string) {
 	if x.wrong.status != 0 {
 		return x.wrong.status, x.failureOf(x.wrong)
+	}
+	if x.stored != nil {
+		return http.StatusOK, x.stored.whole()
 	}
 	return http.StatusOK, x.endpoint.whole(x.call)
 }

@@ -20,6 +20,8 @@ func openai() dialect {
 			{method: "POST", path: "/v1/chat/completions", generates: true, read: readOpenAI, whole: openaiWhole, stream: openaiStream},
 			{method: "POST", path: "/v1/completions", generates: true, read: readOpenAI, whole: openaiText, stream: openaiTextStream},
 			{method: "POST", path: "/v1/responses", generates: true, read: readResponses, whole: responsesWhole, stream: responsesStream},
+			{method: "GET", path: "/v1/responses/*", stored: true},
+			{method: "POST", path: "/v1/responses/*/cancel", stored: true},
 			{method: "POST", path: "/v1/responses/input_tokens", read: readResponses, whole: responsesCount},
 			{method: "POST", path: "/v1/embeddings", read: readOpenAI, whole: openaiEmbeddings},
 			{method: "GET", path: "/v1/models", whole: openaiModels},

@@ -9,10 +9,15 @@ import (
 	"time"
 )
 
-func (OK) play(x *exchange)     { x.answer(x.pace) }
-func (d Drip) play(x *exchange) { x.answer(d.Every) }
-func (Refuse) play(*exchange)   { abort() }
-func (HTML) play(x *exchange)   { x.body(http.StatusOK, "text/html; charset=utf-8", page) }
+func (OK) play(x *exchange) { x.answer(x.pace) }
+
+func (d Drip) play(x *exchange) {
+	x.pace = d.Every
+	x.answer(d.Every)
+}
+
+func (Refuse) play(*exchange) { abort() }
+func (HTML) play(x *exchange) { x.body(http.StatusOK, "text/html; charset=utf-8", page) }
 
 func (s Silence) play(x *exchange) {
 	x.silent(s.For)
@@ -146,6 +151,10 @@ func (x *exchange) half(end Ending) {
 
 // answer sends a normal answer with a wait before each word, or before each piece of a JSON body.
 func (x *exchange) answer(pace time.Duration) {
+	if x.stored != nil {
+		x.stored.play(x)
+		return
+	}
 	if x.streams() {
 		x.stream(x.open(), pace)
 		return

@@ -107,13 +107,13 @@ func (n *numbered) event(kind, members string) string {
 // responsesObject returns the response with its error, its items and what it has cost.
 func responsesObject(c call, status, cause, items, usage string) string {
 	_, incomplete := responsesEnd(c)
-	return fmt.Sprintf(`{"id":"resp_%s","object":"response","created_at":%d,"status":%s,"background":false,"error":%s,`+
+	return fmt.Sprintf(`{"id":"resp_%s","object":"response","created_at":%d,"status":%s,"background":%t,"error":%s,`+
 		`"incomplete_details":%s,"instructions":null,"max_output_tokens":null,"max_tool_calls":null,"model":%s,`+
 		`"output":[%s],"parallel_tool_calls":true,"previous_response_id":null,"prompt_cache_key":null,`+
 		`"reasoning":{"effort":null,"summary":null},"safety_identifier":null,"service_tier":"default","store":true,`+
 		`"temperature":1.0,"text":{"format":{"type":"text"},"verbosity":"medium"},"tool_choice":"auto","tools":[],`+
 		`"top_logprobs":0,"top_p":1.0,"truncation":"disabled","usage":%s,"user":null,"metadata":{}}`,
-		c.id, c.at.Unix(), quote(status), cause, incomplete, quote(c.model), items, usage)
+		c.id, c.at.Unix(), quote(status), c.behind, cause, incomplete, quote(c.model), items, usage)
 }
 
 // responsesID returns the id of an item.

@@ -12,12 +12,13 @@ import (
 
 // responsesAsk has the members of a request that are read.
 type responsesAsk struct {
-	Model     string
-	Stream    bool
-	Include   []string
-	Store     *bool
-	Reasoning struct{ Summary string }
-	Input     responsesInput
+	Model      string
+	Stream     bool
+	Background bool
+	Include    []string
+	Store      *bool
+	Reasoning  struct{ Summary string }
+	Input      responsesInput
 }
 
 // responsesInput is a text or items.
@@ -55,6 +56,10 @@ func readResponses(r ask) (call, problem) {
 	}
 	for _, item := range body.Input {
 		c.lastTurns.add(item.Role == "assistant", plainText(item.Content))
+	}
+	c.behind = body.Background
+	if c.behind && body.Store != nil && !*body.Store {
+		return call{}, bad("Background mode requires 'store' to be true.").about("background")
 	}
 	c.repeat = slices.ContainsFunc(body.Input, func(t responsesTurn) bool { return t.Role == "assistant" || t.Type == "function_call" })
 	return c, firstProblem(body.ids, body.results, body.thoughts)

@@ -20,6 +20,9 @@ const (
 // open sends a stream's headers and returns its events.
 func (x *exchange) open() stream {
 	s := x.endpoint.stream(x.call)
+	if x.call.behind {
+		x.keep(x.call, x.pace)
+	}
 	x.w.Header().Set("Content-Type", s.media)
 	x.w.Header().Set("Cache-Control", "no-cache")
 	x.w.WriteHeader(http.StatusOK)

@@ -113,9 +113,9 @@ func (m *mapper) secret(path, what string, from secret) func() (string, error) {
 func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	made := gateway.Upstream{
 		Name: name, API: u.api, NoKey: u.key.none, Body: u.body, Socket: gateway.SocketMode(u.socket), Unpaced: u.pacing == admissionOff, Reserve: u.reserve,
-		Complete: gateway.CompleteMode(u.complete),
-		Network:  gateway.Network{CA: m.file("upstreams."+name+".ca", u.ca), Proxy: u.proxy, HTTP2: u.http2 == priorKnowledge},
-		Policy:   m.config.policyOf(u.policy, u.quota), Limits: u.limits.over(gateway.DefaultLimits()), Fallback: gatewayFallbacks(u.fallback),
+		Complete: gateway.CompleteMode(u.complete), Background: gateway.BackgroundMode(u.background),
+		Network: gateway.Network{CA: m.file("upstreams."+name+".ca", u.ca), Proxy: u.proxy, HTTP2: u.http2 == priorKnowledge},
+		Policy:  m.config.policyOf(u.policy, u.quota), Limits: u.limits.over(gateway.DefaultLimits()), Fallback: gatewayFallbacks(u.fallback),
 	}
 	if u.url != "" {
 		made.Base, _ = parseBase(u.url) // it was checked when it was read
@@ -127,7 +127,7 @@ func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	for _, t := range u.routes {
 		made.Routes = append(made.Routes, gateway.Route{
 			Models: t.models, Policy: m.routePolicy(u, t), Limits: t.limits.over(*made.Limits), Fallback: gatewayFallbacks(t.fallback),
-			Complete: gateway.CompleteMode(t.complete),
+			Complete: gateway.CompleteMode(t.complete), Background: gateway.BackgroundMode(t.background),
 		})
 	}
 	return made

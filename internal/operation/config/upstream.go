@@ -12,23 +12,24 @@ import (
 
 // upstream is a provider, or an account with it.
 type upstream struct {
-	api, url string
-	key      secret
-	region   string
-	aws      awsCredentials
-	policy   choice
-	quota    quota
-	limits   limits
-	body     int64
-	complete string
-	fallback []fallback
-	routes   []route
-	socket   string
-	pacing   string
-	reserve  float64
-	ca       string
-	proxy    string
-	http2    string
+	api, url   string
+	key        secret
+	region     string
+	aws        awsCredentials
+	policy     choice
+	quota      quota
+	limits     limits
+	body       int64
+	complete   string
+	background string
+	fallback   []fallback
+	routes     []route
+	socket     string
+	pacing     string
+	reserve    float64
+	ca         string
+	proxy      string
+	http2      string
 
 	statusPage string
 }
@@ -45,12 +46,13 @@ type fallback struct {
 
 // route overrides settings for some models.
 type route struct {
-	models   []string
-	policy   choice
-	quota    quota
-	limits   limits
-	fallback []fallback
-	complete string
+	models     []string
+	policy     choice
+	quota      quota
+	limits     limits
+	fallback   []fallback
+	complete   string
+	background string
 }
 
 // upstreams is the codec of an upstream.
@@ -68,6 +70,7 @@ func upstreams() codec[upstream] {
 		newField("body", size(), func(u *upstream) *int64 { return &u.body }, fieldDoc{"The largest request body. A larger one is rejected with status 413.", "32MiB", ""}),
 		newField("fallback", chain(), func(u *upstream) *[]fallback { return &u.fallback }, fieldDoc{"The upstreams or models that take over a failing call, in order. For agents, --fallback replaces them.", "", "none"}),
 		newField("complete", oneOf("a way to complete answers", completeModes()...), func(u *upstream) *string { return &u.complete }, fieldDoc{completeDoc, string(gateway.CompleteLossless), ""}),
+		newField("background", oneOf("answers in the background", backgroundModes()...), func(u *upstream) *string { return &u.background }, fieldDoc{backgroundDoc, string(gateway.BackgroundOff), ""}),
 		newField("routes", seq("a list of routes", routes()), func(u *upstream) *[]route { return &u.routes }, fieldDoc{"Overrides for some models. The first matching route applies.", "", "none"}),
 		newField("ca", anyName("a path"), func(u *upstream) *string { return &u.ca }, fieldDoc{"A file with certificates of authorities, in PEM, that are trusted besides the system's, relative to the configuration file. It is read with the configuration.", "", "only the system's, or those of the file in SSL_CERT_FILE"}),
 		newField("proxy", proxyURL(), func(u *upstream) *string { return &u.proxy }, fieldDoc{"The proxy to this upstream. none connects directly.", "", "the proxy that HTTPS_PROXY or HTTP_PROXY names, unless NO_PROXY excludes the host"}),
@@ -97,6 +100,17 @@ func proxyURL() codec[string] {
 
 // completeDoc describes complete, of upstreams and of routes.
 const completeDoc = "What happens to a streamed answer that breaks off after its first content: with `lossless` it is asked for again while the client has been sent nothing that it keeps, and tool calls are sent when they are whole; with `text` a text is continued by another request besides, where the two join for certain; `prefill` is `text` for servers of one's own that go on with a turn of the model's, as vLLM (`continue_final_message`) and Ollama do if the template supports it; with `off` it ends with an error."
+
+// backgroundDoc describes background, of upstreams and of routes.
+const backgroundDoc = "Which answers of OpenAI's Responses API the provider generates in the background, so that one that breaks off is resumed at its next event, wherever that is: with `stored` the streamed ones that it stores, that is those to requests without `store: false`. It keeps such an answer for some ten minutes, and the first token may come later. Not with `complete: off`."
+
+// backgroundModes returns the names of the gateway's modes.
+func backgroundModes() (names []string) {
+	for _, m := range gateway.BackgroundModes() {
+		names = append(names, string(m))
+	}
+	return names
+}
 
 // completeModes returns the names of the gateway's modes.
 func completeModes() (names []string) {
@@ -175,6 +189,7 @@ func routes() codec[route] {
 		newField("limits", timeLimits("route-limits", false), func(t *route) *limits { return &t.limits }, fieldDoc{"The time limits of one try.", "", "the upstream's"}),
 		newField("fallback", chain(), func(t *route) *[]fallback { return &t.fallback }, fieldDoc{"The upstreams that take over.", "", "the upstream's"}),
 		newField("complete", oneOf("a way to complete answers", completeModes()...), func(t *route) *string { return &t.complete }, fieldDoc{completeDoc, "", "the upstream's"}),
+		newField("background", oneOf("answers in the background", backgroundModes()...), func(t *route) *string { return &t.background }, fieldDoc{backgroundDoc, "", "the upstream's"}),
 	)
 }
 

@@ -49,7 +49,7 @@ func progress(log *slog.Logger, e gateway.Event) {
 	case e.Completed.Unjoined:
 		about(log, e.Call, nil).Warn("answer broke off, and what came then did not continue its text")
 	case e.Completed.Again != 0:
-		about(log, e.Call, nil).Info("completed an answer that had broken off", "again", e.Completed.Again, "discardedTokens", e.Completed.Discarded, "text", e.Completed.Text)
+		about(log, e.Call, nil).Info("completed an answer that had broken off", "again", e.Completed.Again, "resumed", e.Completed.Resumed, "discardedTokens", e.Completed.Discarded, "text", e.Completed.Text)
 	case e.Replayed != 0:
 		about(log, e.Call, nil).Info("given the answer that an identical request had left", "replayed", e.Replayed)
 	}
