@@ -105,7 +105,7 @@ var house = []row{
 	{floor: 3, path: "internal/server/api", uses: "turn wire"},
 	{floor: 3, path: "internal/operation/archive", uses: "internal/atomicfile store"},
 	{floor: 3, path: "internal/server/views", uses: "conversation fault policy store turn wire internal/server/api"},
-	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry store turn wire internal/operation/archive internal/server/api internal/server/views"},
+	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry store turn wire internal/operation/access internal/operation/archive internal/server/api internal/server/views"},
 	{floor: 3, path: "internal/operation/doctor", uses: "fault"},
 	{floor: 3, path: "internal/operation/storecheck", uses: "internal/plural store conversation internal/operation/archive internal/operation/doctor"},
 	{
@@ -151,7 +151,7 @@ var house = []row{
 	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy ratelimit retry internal/clock internal/operation/config"},
 	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/recipe"},
-	{floor: 3, path: "internal/cli/running"},
+	{floor: 3, path: "internal/cli/running", uses: "internal/operation/access"},
 	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/outlook", uses: "internal/plural internal/operation/config policy"},
 	{floor: 3, path: "internal/cli/configflags", uses: "fault/classify gateway internal/cli/command internal/operation/access internal/operation/config internal/operation/notify policy", parts: "github.com/spf13/cobra"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/internal/operation/access"
 )
 
 // hasNoCredential reports whether a request has no credential for a provider, or had the token in its place.
@@ -70,5 +71,5 @@ func (e *refusalExplainer) finish() {
 	h.Del("Content-Length")
 	h.Del("Content-Encoding")
 	reject(e.ResponseWriter, e.r, e.status, "the provider refused the request (%s); it had no credential but this gateway's token, which is not forwarded: "+
-		"configure a key for the upstream, or send the provider's key as usual and the token as %s", f.Redacted(), tokenHeader)
+		"configure a key for the upstream, or send the provider's key as usual and the token as %s", f.Redacted(), access.Header)
 }

@@ -16,10 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
-const (
-	tokenHeader   = "X-Ridethrough-Token"
-	authorization = "Authorization"
-)
+const authorization = "Authorization"
 
 // keyHeaders are the headers in which clients send an API's credential. Many can set no other, so the token
 // may stand there.
@@ -47,8 +44,8 @@ func (s *Server) needsToken() bool { return s.config.Token != "" || s.config.Tok
 // identify returns who has sent a request, and removes tokens from it: they never reach a provider.
 func (s *Server) identify(r *http.Request) sender {
 	h := r.Header
-	given := h[tokenHeader]
-	delete(h, tokenHeader)
+	given := h[access.Header]
+	delete(h, access.Header)
 	if !s.needsToken() {
 		return sender{Token: access.Token{Scope: access.Admin}, valid: true}
 	}
@@ -190,7 +187,7 @@ func (s *Server) refuseToken(w http.ResponseWriter, r *http.Request) {
 		s.config.Log.Warn("request without the token", "from", r.RemoteAddr, "method", rest.Clip(r.Method), "path", rest.Clip(r.URL.Path), "unlogged", unlogged)
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="ridethrough"`)
-	reject(w, r, http.StatusUnauthorized, "the server needs its token, in the header %s or in place of the API key", tokenHeader)
+	reject(w, r, http.StatusUnauthorized, "the server needs its token, in the header %s or in place of the API key", access.Header)
 }
 
 // refuseExpired answers a request with a token that was valid.

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/operation/access"
 )
 
 // Gateway is where a gateway is, whether it runs or not.
@@ -61,7 +63,7 @@ func (g Gateway) send(ctx context.Context, method, path, accept string, body []b
 		r.Header.Set("Content-Type", "application/json")
 	}
 	if g.Token != "" {
-		r.Header.Set("X-Ridethrough-Token", g.Token)
+		r.Header.Set(access.Header, g.Token)
 	}
 	return http.DefaultClient.Do(r)
 }

@@ -61,6 +61,9 @@ func ParseScope(names string) (s Scope, err error) {
 	return s, nil
 }
 
+// Header is the header in which clients send their token.
+const Header = "X-Ridethrough-Token"
+
 // Token is a token without its secret.
 type Token struct {
 	Name    string

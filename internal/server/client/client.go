@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/views"
 )
@@ -77,7 +78,7 @@ func (c Client) send(ctx context.Context, method, path string, header http.Heade
 	}
 	req.Header = header
 	if c.Token != "" {
-		req.Header.Set("X-Ridethrough-Token", c.Token)
+		req.Header.Set(access.Header, c.Token)
 	}
 	client := c.HTTP
 	if client == nil {
