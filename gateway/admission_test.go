@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -153,12 +155,12 @@ func TestAdmission_SaysWhy(t *testing.T) {
 }
 
 // An upstream without pacing is asked at once.
-func TestAdmission_Unpaced(t *testing.T) {
+func TestAdmission_Off(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		provider := simulator.New(simulator.Script{Rates: rates(t, "requests:2")})
 		defer provider.Close()
 		w := newHarnessWith(t, gateway.Config{
-			Upstreams: []gateway.Upstream{{Name: "a", API: "openai", Base: address("provider.test"), Unpaced: true}}, Base: provider.Transport(),
+			Upstreams: []gateway.Upstream{{Name: "a", API: "openai", Base: address("provider.test"), Admission: gateway.AdmissionOff}}, Base: provider.Transport(),
 		})
 		for i, want := range []int{200, 200, 429} {
 			resp, _, err := w.get(chat, gpt)
@@ -167,6 +169,55 @@ func TestAdmission_Unpaced(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A route has an admission and a reserve of its own. Both models are of one account, whose limit is stated.
+func TestAdmission_OfARoute(t *testing.T) {
+	none := 0.0
+	for _, tt := range []struct {
+		name  string
+		route gateway.Route
+		want  string // statuses of the requests within a minute, and how many wait
+	}{
+		{"none of its own", gateway.Route{}, "200, 1 wait"},
+		{"off", gateway.Route{Admission: gateway.AdmissionOff}, "200 200, 0 wait"},
+		{"nothing reserved", gateway.Route{Reserve: &none}, "200 200, 0 wait"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			base := roundTrip(func(req *http.Request) (*http.Response, error) {
+				_ = req.Body.Close()
+				h := http.Header{
+					"Content-Type": {"application/json"}, "X-Ratelimit-Limit-Requests": {"4"},
+					"X-Ratelimit-Remaining-Requests": {"2"}, "X-Ratelimit-Reset-Requests": {"15s"},
+				}
+				return &http.Response{StatusCode: 200, Header: h, Body: io.NopCloser(strings.NewReader(`{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}`))}, nil
+			})
+			g := newGateway(t, gateway.Config{Policy: policy.Patient(), Base: base, Upstreams: []gateway.Upstream{{
+				Name: "a", API: "openai", Base: address("a.test"), Reserve: 0.5, Routes: []gateway.Route{tt.route},
+			}}})
+			var got []string
+			var mu sync.Mutex
+			for range 2 {
+				go func() {
+					defer func() { _ = recover() }() // cut by Close
+					req := httptest.NewRequestWithContext(t.Context(), "POST", chat, strings.NewReader(gpt))
+					req.Header.Set("X-Claude-Code-Agent-Id", "a")
+					w := &recorder{header: http.Header{}}
+					g.ServeHTTP(w, req)
+					mu.Lock()
+					defer mu.Unlock()
+					got = append(got, "200")
+				}()
+				synctest.Wait()
+			}
+			mu.Lock()
+			if got := fmt.Sprintf("%s, %d wait", strings.Join(got, " "), len(g.Waits())); got != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+			}
+			mu.Unlock()
+			g.Close()
+		})
+	}
 }
 
 // A request that waits for room goes to its fallback when its patience ends.
@@ -206,4 +257,17 @@ func TestAdmission_ClientsLeave(t *testing.T) {
 			t.Errorf("answered after %v, outcomes %s; want a minute and no refusal", took, w.outcomes())
 		}
 	})
+}
+
+func TestAdmission_UnknownNamesAreRefused(t *testing.T) {
+	const want = "requests are admitted in no other way than [learned off]"
+	for _, u := range []gateway.Upstream{
+		{Admission: "sideways"},
+		{Routes: []gateway.Route{{Admission: "sideways"}}},
+	} {
+		u.Name, u.API = "a", "openai"
+		if err := (gateway.Config{Upstreams: []gateway.Upstream{u}}).Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Check of %+v: %v, want %q", u, err, want)
+		}
+	}
 }

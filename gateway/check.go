@@ -66,6 +66,9 @@ func (u *Upstream) check() (wrong []error) {
 	if !knownBackground(u.Background) || slices.ContainsFunc(u.Routes, func(r Route) bool { return !knownBackground(r.Background) }) {
 		say("the answers in the background are no others than %v", BackgroundModes())
 	}
+	if !knownAdmission(u.Admission) || slices.ContainsFunc(u.Routes, func(r Route) bool { return !knownAdmission(r.Admission) }) {
+		say("requests are admitted in no other way than %v", Admissions())
+	}
 	if u.Base == nil && apiOf(u.API) != nil && apiOf(u.API).url == "" {
 		say("the API %s has no public URL; want the one of your resource, such as https://NAME.openai.azure.com", u.API)
 	}
@@ -103,6 +106,8 @@ func knownMode(m CompleteMode) bool { return m == "" || slices.Contains(Complete
 func knownBackground(m BackgroundMode) bool {
 	return m == "" || slices.Contains(BackgroundModes(), m)
 }
+
+func knownAdmission(a Admission) bool { return a == "" || slices.Contains(Admissions(), a) }
 
 // CheckName returns what the name of an upstream must be; nil: it is that.
 func CheckName(name string) error {

@@ -47,10 +47,22 @@ type Upstream struct {
 	Routes     []Route                   // the first that matches a request overrides the fields above
 	Transport  http.RoundTripper         // reaches it; nil: the gateway's
 	Network    Network                   // how it is reached without a Transport or the gateway's Base
-	Unpaced    bool                      // requests go at once, whatever its limits; false: they wait for room below those that it states
+	Admission  Admission                 // which requests wait for room; "": AdmissionLearned
 	Reserve    float64                   // the share of each limit that is kept for people: for sessions after a pause, and no agents; 0: none
 	Socket     SocketMode                // what happens to a WebSocket for the Responses API; "": SocketRide
 }
+
+// Admission is which requests wait for room at an upstream before they are sent.
+type Admission string
+
+// The ways to admit requests.
+const (
+	AdmissionLearned Admission = "learned" // those wait that would exceed a limit which the upstream states, or has refused beyond
+	AdmissionOff     Admission = "off"     // none waits
+)
+
+// Admissions returns all of them.
+func Admissions() []Admission { return []Admission{AdmissionLearned, AdmissionOff} }
 
 // SocketMode is what happens to a client that opens a WebSocket for OpenAI's Responses API, as Codex does.
 type SocketMode string
@@ -94,6 +106,8 @@ type Route struct {
 	Limits     *Limits        // nil: the upstream's. Connect is the upstream's in any case
 	Complete   CompleteMode   // "": the upstream's
 	Background BackgroundMode // "": the upstream's
+	Admission  Admission      // "": the upstream's
+	Reserve    *float64       // nil: the upstream's
 	Fallback   []Fallback     // nil: the upstream's
 }
 
@@ -127,15 +141,18 @@ func Defaults() []Upstream {
 
 // settings are what holds for one request at an upstream.
 type settings struct {
-	policy   policy.Policy
-	limits   Limits
-	fallback []Fallback
+	policy    policy.Policy
+	limits    Limits
+	fallback  []Fallback
+	admission Admission
+	reserve   float64
 }
 
 // settings returns what holds for the requests to a model. The upstream's own policy and limits are set.
 func (u *Upstream) settings(model string) settings {
 	p, l, f := u.ForModel(model)
-	return settings{*p, *l, f}
+	admission, reserve := u.admissionFor(model)
+	return settings{*p, *l, f, admission, reserve}
 }
 
 // CompleteFor returns what happens to an answer of a model that breaks off.
@@ -154,6 +171,18 @@ func (u *Upstream) BackgroundFor(model string) BackgroundMode {
 		mode = cmp.Or(r.Background, mode)
 	}
 	return cmp.Or(mode, BackgroundOff)
+}
+
+// admissionFor returns which requests for a model wait for room, and the share that is kept for people.
+func (u *Upstream) admissionFor(model string) (mode Admission, reserve float64) {
+	mode, reserve = u.Admission, u.Reserve
+	if r := u.route(model); r != nil {
+		mode = cmp.Or(r.Admission, mode)
+		if r.Reserve != nil {
+			reserve = *r.Reserve
+		}
+	}
+	return cmp.Or(mode, AdmissionLearned), reserve
 }
 
 // route returns the first route that is for a model; nil: none is.

@@ -29,12 +29,12 @@ func (s *sharedRequest) roomKey() ratelimit.Key {
 // the request.
 func (s *sharedRequest) enterQueue() {
 	s.headroom.Close(&s.room)
-	s.room.Key, s.room.Reserve, s.room.Request = s.roomKey(), s.at.Reserve, (*queued)(s)
+	s.room.Key, s.room.Reserve, s.room.Request = s.roomKey(), s.failover.settings.reserve, (*queued)(s)
 }
 
 // awaitRoom waits until the limits that the upstream states leave room for a try.
 func (s *sharedRequest) awaitRoom(ctx context.Context) error {
-	if s.at.Unpaced || s.resumes {
+	if s.failover.settings.admission == AdmissionOff || s.resumes {
 		return nil
 	}
 	err := s.headroom.Acquire(ctx, &s.room)

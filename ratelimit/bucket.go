@@ -65,8 +65,9 @@ type bucket struct {
 	flying            float64    // of that, what has not been answered
 	before            [2]float64 // charged when the jitter before began, and when this one did
 	began             time.Time  // this jitter
+	windowed          windowed   // whether it is stated to come back all at once
 	surprises         int        // refusals in spite of room
-	stepped           time.Time  // when it was last stated to come back all at once
+	stepped           time.Time  // when it was last not stated to come back little by little
 	reset             time.Time  // when all of it comes back at once; zero: little by little
 	doubted           time.Time  // until when it is not believed
 	refusedAt         time.Time  // of a limit that is learned from refusals: the latest
@@ -83,25 +84,31 @@ func (b *bucket) state(l Limit, mark float64, sent, now time.Time) {
 	if window == 0 {
 		window = time.Minute
 	}
+	if b.windowed.note(&l, window, sent) {
+		return
+	}
 	b.limit, b.rate = l.Limit, l.Limit/window.Seconds()
 	left := l.Remaining
 	if !sent.IsZero() { // it may have been stated then, or now
 		left += min(0, b.refilled(now.Sub(sent))-(b.charged-mark))
 	}
-	left = max(0, left)
-	switch {
-	case !l.littleByLittle(window):
+	if !l.littleByLittle(window) {
 		b.stepped = now
-	case now.Sub(b.stepped) > time.Duration(b.surprises)*patience*window:
-		b.reset = time.Time{}
 	}
-	b.left, b.at = left, now
-	if b.surprises >= surprises && now.Sub(b.stepped) <= time.Duration(b.surprises)*patience*window {
+	b.left, b.at, b.reset = max(0, left), now, time.Time{}
+	switch {
+	case !b.atOnce(window, now):
+	case l.Reset.IsZero():
+		b.reset = now.Add(window)
+	default:
 		b.reset = l.Reset.Add(rounding)
-		if l.Reset.IsZero() {
-			b.reset = now.Add(window)
-		}
 	}
+}
+
+// atOnce reports whether the limit comes back all at once: its resets say so, or what was refused.
+func (b *bucket) atOnce(window time.Duration, now time.Time) bool {
+	refuted := now.Sub(b.stepped) > time.Duration(b.surprises)*patience*window
+	return b.windowed.found || b.surprises >= surprises && !refuted
 }
 
 // littleByLittle reports whether the limit comes back so: then all of it is there after the share of the window that

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -87,8 +88,9 @@ func TestAcquire_StaysBelowTheLimits(t *testing.T) {
 	}
 }
 
-// A window that comes back all at once is known after two refusals. What is sent as it does is not refused, though
-// the provider rounds its resets down and the first answers of the next window take their time.
+// A window that comes back all at once is known by its resets, before it is spent if its answers come soon enough. What
+// is sent as it comes back is not refused, though the provider rounds its resets down and the first answers of the next
+// window take their time.
 func TestAcquire_LearnsFixedWindows(t *testing.T) {
 	const name = "X-Ratelimit-Reset-Requests"
 	down := func(h http.Header) {
@@ -101,21 +103,23 @@ func TestAcquire_LearnsFixedWindows(t *testing.T) {
 		latency time.Duration
 		late    bool
 		state   func(http.Header)
+		refused int
 	}{
-		{"quick answers", 100 * time.Millisecond, false, nil},
-		{"slow answers", 6 * time.Second, false, nil},
-		{"slow answers that state late", 6 * time.Second, true, nil},
-		{"resets that are rounded down", 330 * time.Millisecond, false, down},
+		{"quick answers", 100 * time.Millisecond, false, nil, 0},
+		{"slow answers", 6 * time.Second, false, nil, 10},
+		{"slow answers that state late", 6 * time.Second, true, nil, 10},
+		{"resets that are rounded down", 330 * time.Millisecond, false, down, 0},
+		{"no resets", 100 * time.Millisecond, false, func(h http.Header) { h.Del(name) }, 10},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var table ratelimit.Table
 			p := &provider{requests: account{limit: 60, fixed: true}, tokens: account{limit: 1e9}, latency: tt.latency, late: tt.late, state: tt.state}
 			begun := time.Now()
 			load(t, &table, p, 500, 50, time.Second/3, 10)
-			if len(p.refused) > 10 || p.answered != 500 {
-				t.Errorf("%s: %d refused, %d answered; want at most 10, and 500: %v", tt.name, len(p.refused), p.answered, p.refused)
+			if len(p.refused) > tt.refused || p.answered != 500 {
+				t.Errorf("%s: %d refused, %d answered; want at most %d, and 500: %v", tt.name, len(p.refused), p.answered, tt.refused, p.refused)
 			}
-			late := slices.DeleteFunc(slices.Clone(p.refused), func(at time.Time) bool { return at.Before(p.refused[0].Add(3 * time.Minute)) })
+			late := slices.DeleteFunc(slices.Clone(p.refused), func(at time.Time) bool { return at.Before(begun.Add(3 * time.Minute)) })
 			if len(late) != 0 {
 				t.Errorf("%s: %d refused after three windows, want 0: %v", tt.name, len(late), p.refused)
 			}
@@ -166,7 +170,7 @@ func TestAcquire_WrongHeadersStopNothing(t *testing.T) {
 			h.Set("x-ratelimit-reset-requests", reset)
 		}
 	}
-	turn := 0
+	turn, left, fixed := 0, 0, time.Time{}
 	for name, state := range map[string]func(http.Header){
 		"0":               set("0", "0", "1s"),
 		"negative":        set("-5", "-5", "-1s"),
@@ -181,13 +185,18 @@ func TestAcquire_WrongHeadersStopNothing(t *testing.T) {
 				set("1", "0", "60s")(h)
 			}
 		},
-		"words": set("many", "few", "soon"),
+		"words":     set("many", "few", "soon"),
+		"one reset": func(h http.Header) { set("100", "50", fixed.Format(time.RFC3339))(h) },
+		"one reset, less left": func(h http.Header) {
+			left--
+			set("1000", strconv.Itoa(left), fixed.Format(time.RFC3339))(h)
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var table ratelimit.Table
 			p := &provider{requests: account{limit: 1e6}, tokens: account{limit: 1e9}, latency: 100 * time.Millisecond}
 			load(t, &table, p, 120, 4, time.Second, 10) // which the provider answers, as it states rightly
-			p.state = state
+			p.state, fixed, left = state, time.Now().Add(50*time.Second), 200
 			begun := time.Now()
 			answered := load(t, &table, p, 300, 4, time.Second, 10)
 			took := time.Since(begun)

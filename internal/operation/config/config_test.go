@@ -52,6 +52,8 @@ upstreams:
       - models: ["claude-opus-*", claude-4]
         policy: {backoff: [1s], retries: 3}
         limits: {idle: 10m}
+        admission: off
+        reserve: 0%
         fallback: [{to: second}, {to: anthropic, model: claude-haiku}]
   second:
     api: anthropic

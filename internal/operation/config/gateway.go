@@ -112,8 +112,8 @@ func (m *mapper) secret(path, what string, from secret) func() (string, error) {
 
 func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	made := gateway.Upstream{
-		Name: name, API: u.api, NoKey: u.key.none, Body: u.body, Socket: gateway.SocketMode(u.socket), Unpaced: u.pacing == admissionOff, Reserve: u.reserve,
-		Complete: gateway.CompleteMode(u.complete), Background: gateway.BackgroundMode(u.background),
+		Name: name, API: u.api, NoKey: u.key.none, Body: u.body, Socket: gateway.SocketMode(u.socket),
+		Complete: gateway.CompleteMode(u.complete), Background: gateway.BackgroundMode(u.background), Admission: gateway.Admission(u.admission), Reserve: u.reserve,
 		Network: gateway.Network{CA: m.file("upstreams."+name+".ca", u.ca), Proxy: u.proxy, HTTP2: u.http2 == priorKnowledge},
 		Policy:  m.config.policyOf(u.policy, u.quota), Limits: u.limits.over(gateway.DefaultLimits()), Fallback: gatewayFallbacks(u.fallback),
 	}
@@ -127,7 +127,7 @@ func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 	for _, t := range u.routes {
 		made.Routes = append(made.Routes, gateway.Route{
 			Models: t.models, Policy: m.routePolicy(u, t), Limits: t.limits.over(*made.Limits), Fallback: gatewayFallbacks(t.fallback),
-			Complete: gateway.CompleteMode(t.complete), Background: gateway.BackgroundMode(t.background),
+			Complete: gateway.CompleteMode(t.complete), Background: gateway.BackgroundMode(t.background), Admission: gateway.Admission(t.admission), Reserve: t.reserve,
 		})
 	}
 	return made

@@ -76,6 +76,9 @@ func TestConfig_Gateway(t *testing.T) {
 	if r := first.Routes; len(r) != 1 || r[0].Models[1] != "claude-4" || r[0].Policy.Retries != 3 || r[0].Limits.Idle != 10*time.Minute || len(r[0].Fallback) != 2 || r[0].Fallback[1].To != "anthropic" || r[0].Fallback[1].Model != "claude-haiku" {
 		t.Errorf("routes %+v", r)
 	}
+	if r := first.Routes[0]; r.Admission != gateway.AdmissionOff || r.Reserve == nil || *r.Reserve != 0 || second.Routes != nil {
+		t.Errorf("admission of the route: %q and %v, want off and 0", r.Admission, r.Reserve)
+	}
 	if key, err := first.Key(); key != "key-of-first" || err != nil {
 		t.Errorf("key %q, %v", key, err)
 	}

@@ -83,6 +83,24 @@ func share() codec[float64] {
 	return scalar(&schema{name: "share", about: "A share.", Pattern: percentPattern, expected: "a share from 0% to 100%, such as 10%"}, parsePercent, showPercent)
 }
 
+// ownShare is the codec of a percentage that takes the place of another one, also if it is 0.
+func ownShare() codec[*float64] {
+	of := share()
+	return codec[*float64]{
+		schema: of.schema,
+		read: func(r *reader, n *node) (*float64, bool) {
+			v, ok := of.read(r, n)
+			return &v, ok
+		},
+		show: func(v *float64) *node {
+			if v == nil {
+				return &node{}
+			}
+			return of.show(*v)
+		},
+	}
+}
+
 // checkedText is the codec of a text that check accepts.
 func checkedText(words, pattern string, check func(string) bool) codec[string] {
 	return scalar(&schema{expected: words, Pattern: pattern}, func(s string) (string, error) {

@@ -25,12 +25,12 @@ type upstream struct {
 	fallback   []fallback
 	routes     []route
 	socket     string
-	pacing     string
 	reserve    float64
 	ca         string
 	proxy      string
 	http2      string
 
+	admission  string
 	statusPage string
 }
 
@@ -53,6 +53,9 @@ type route struct {
 	fallback   []fallback
 	complete   string
 	background string
+
+	admission string
+	reserve   *float64 // nil: the upstream's
 }
 
 // upstreams is the codec of an upstream.
@@ -76,17 +79,25 @@ func upstreams() codec[upstream] {
 		newField("proxy", proxyURL(), func(u *upstream) *string { return &u.proxy }, fieldDoc{"The proxy to this upstream. none connects directly.", "", "the proxy that HTTPS_PROXY or HTTP_PROXY names, unless NO_PROXY excludes the host"}),
 		newField("http2", oneOf("a way to speak HTTP/2", priorKnowledge), func(u *upstream) *string { return &u.http2 }, fieldDoc{"prior-knowledge speaks HTTP/2 to an http:// address without asking first (h2c), for a server that speaks nothing else.", "", "HTTP/1.1 to http://; negotiated with https://"}),
 		newField("responses-websocket", oneOf("what happens to a WebSocket", socketModes()...), func(u *upstream) *string { return &u.socket }, fieldDoc{"What happens to a client that opens a WebSocket for the Responses API, as Codex does: `ride` keeps its requests waiting and retries them like POSTs, `426` makes it send POSTs, `tunnel` hands the socket to the upstream and retries nothing.", string(gateway.SocketRide), ""}),
-		newField("admission", oneOf("how requests are let go", admissionLearned, admissionOff), func(u *upstream) *string { return &u.pacing }, fieldDoc{"`learned` keeps a request waiting that would exceed a limit that the provider states in its answers, `off` sends each at once.", admissionLearned, ""}),
-		newField("reserve", share(), func(u *upstream) *float64 { return &u.reserve }, fieldDoc{"How much of each limit a minute is kept for people: sessions that have paused for 3s, and no agents.", "", "none"}),
+		newField("admission", oneOf("how requests are let go", admissions()...), func(u *upstream) *string { return &u.admission }, fieldDoc{admissionDoc, string(gateway.AdmissionLearned), ""}),
+		newField("reserve", share(), func(u *upstream) *float64 { return &u.reserve }, fieldDoc{reserveDoc, "", "none"}),
 		newField("status-page", statusPage(), func(u *upstream) *string { return &u.statusPage }, fieldDoc{"The provider's status page, which is read while the upstream fails, every two minutes, and shown beside what was measured: `anthropic`, `openai`, `google-cloud`, or the URL of a `summary.json` of another. No credential is sent.", "", "it is not read"}),
 	)
 }
 
-// The values of admission.
+// What admission and reserve are, of upstreams and of routes.
 const (
-	admissionLearned = "learned"
-	admissionOff     = "off"
+	admissionDoc = "`learned` keeps a request waiting that would exceed a limit that the provider states in its answers, `off` sends each at once."
+	reserveDoc   = "How much of each limit a minute is kept for people: sessions that have paused for 3s, and no agents."
 )
+
+// admissions returns the names of the gateway's ways to admit requests.
+func admissions() (names []string) {
+	for _, a := range gateway.Admissions() {
+		names = append(names, string(a))
+	}
+	return names
+}
 
 // priorKnowledge is the value of http2, as HTTP/2 calls it (RFC 9113, 3.3).
 const priorKnowledge = "prior-knowledge"
@@ -190,6 +201,8 @@ func routes() codec[route] {
 		newField("fallback", chain(), func(t *route) *[]fallback { return &t.fallback }, fieldDoc{"The upstreams that take over.", "", "the upstream's"}),
 		newField("complete", oneOf("a way to complete answers", completeModes()...), func(t *route) *string { return &t.complete }, fieldDoc{completeDoc, "", "the upstream's"}),
 		newField("background", oneOf("answers in the background", backgroundModes()...), func(t *route) *string { return &t.background }, fieldDoc{backgroundDoc, "", "the upstream's"}),
+		newField("admission", oneOf("how requests are let go", admissions()...), func(t *route) *string { return &t.admission }, fieldDoc{admissionDoc, "", "the upstream's"}),
+		newField("reserve", ownShare(), func(t *route) **float64 { return &t.reserve }, fieldDoc{reserveDoc, "", "the upstream's"}),
 	)
 }
 
