@@ -52,7 +52,7 @@ test('a failed turn says so, and is asked again', async (t) => {
   const w = await world(t, { replies: '529*2', then: 'say:Back.', wait: '1s', retries: 1 })
   const page = await open(t, w.page + '#/chat')
   await begin(page, 'Hello')
-  await shown(page, 'Failed after 1 retry attempt. The fault is at ')
+  await shown(page, 'Failed after 1 retry attempt. anthropic was overloaded')
   await shown(page, 'nothing is lost')
   await page.getByRole('button', { name: 'Try again' }).click()
   await turnEnds(page)

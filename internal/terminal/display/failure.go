@@ -54,14 +54,28 @@ func advice(e turn.Error) string {
 		return "LM Studio could not load the model: unload another one, or choose a smaller one, and try again."
 	case onThisMachine(e.Provider) && e.Fault.Status == 0 && !e.Committed() && fault.Transient.Has(e.Fault.Kind):
 		return "Check that " + e.Provider + " is running and try again."
-	case e.Fault.Kind == fault.RateLimited:
-		return cmp.Or(e.Provider, "The provider") + " limits how much is sent: try again later."
-	case fault.Transient.Has(e.Fault.Kind) && e.Fault.Status >= 400:
-		return "The fault is at " + cmp.Or(e.Provider, "the provider") + ": try again later."
 	case fault.Transient.Has(e.Fault.Kind):
-		return checkConnection
+		return cmp.Or(blame(e), checkConnection)
 	}
 	return ""
+}
+
+// blame says what the provider has answered, and for how long; "": it has not answered.
+func blame(e turn.Error) string {
+	did := map[fault.Kind]string{
+		fault.Overloaded: "was overloaded", fault.RateLimited: "limited the rate",
+		fault.Unavailable: "answered with server errors", fault.UpstreamTimeout: "did not answer in time",
+	}[e.Fault.Kind]
+	switch {
+	case did == "" || e.Fault.Status < 400:
+		return ""
+	case e.Retries == 0 || e.Committed(): // the cause is said
+		return "Try again later."
+	}
+	if e.Waited > 0 {
+		did += " for " + Duration(e.Waited)
+	}
+	return cmp.Or(e.Provider, "The provider") + " " + did + "."
 }
 
 // checkConnection is the advice about a failure without an answer from the provider.
@@ -96,7 +110,7 @@ func LongerWait(e turn.Error, with string) string {
 	case e.RetryAfter > 0:
 		return "the provider asks for " + wholeTime(e.RetryAfter)
 	case e.Retries > 0 && v.Stop == "":
-		return "--policy patient would go on for " + wholeTime(patient.MaxWait-e.Waited) + with
+		return "--policy patient waits up to " + wholeTime(patient.MaxWait) + with
 	}
 	return ""
 }

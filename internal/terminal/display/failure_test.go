@@ -25,10 +25,10 @@ func TestHeadline_AdvisesTheUser(t *testing.T) {
 		failure turn.Error
 		want    string
 	}{
-		{failed(fault.Error{Kind: fault.Overloaded, Status: 529}, "anthropic", 10, false), "Failed after 10 retry attempts. The fault is at anthropic: try again later."},
-		{failed(fault.Error{Kind: fault.RateLimited, Status: 429}, "openai", 3, false), "Failed after 3 retry attempts. openai limits how much is sent: try again later."},
+		{failed(fault.Error{Kind: fault.Overloaded, Status: 529}, "anthropic", 10, false), "Failed after 10 retry attempts. anthropic was overloaded."},
+		{failed(fault.Error{Kind: fault.RateLimited, Status: 429}, "openai", 3, false), "Failed after 3 retry attempts. openai limited the rate."},
 		{failed(fault.Error{Kind: fault.Unavailable}, "anthropic", 10, false), "Failed after 10 retry attempts. Check your connection and try again."},
-		{failed(fault.Error{Kind: fault.Overloaded, Status: 529}, "anthropic", 1, false), "Failed after 1 retry attempt. The fault is at anthropic: try again later."},
+		{failed(fault.Error{Kind: fault.Overloaded, Status: 529}, "anthropic", 1, false), "Failed after 1 retry attempt. anthropic was overloaded."},
 		{failed(fault.Error{Kind: fault.Unavailable}, "ollama", 10, false), "Failed after 10 retry attempts. Check that ollama is running and try again."},
 		{failed(fault.Error{Kind: fault.Unavailable}, "lmstudio", 1, false), "Failed after 1 retry attempt. Check that lmstudio is running and try again."},
 		{
@@ -73,8 +73,8 @@ func TestLongerWait_AfterThePolicyHasEnded(t *testing.T) {
 		failure turn.Error
 		want    string
 	}{
-		{"ten retries", turn.Error{Fault: overloaded, Retries: 10, Waited: 3 * time.Minute}, "--policy patient would go on for 8 h"},
-		{"half of the budget", turn.Error{Fault: overloaded, Retries: 14, Waited: 5 * time.Hour}, "--policy patient would go on for 3 h"},
+		{"ten retries", turn.Error{Fault: overloaded, Retries: 10, Waited: 3 * time.Minute}, "--policy patient waits up to 8 h"},
+		{"half of the budget", turn.Error{Fault: overloaded, Retries: 14, Waited: 5 * time.Hour}, "--policy patient waits up to 8 h"},
 		{"after its budget", turn.Error{Fault: overloaded, Retries: 21, Waited: 28000 * time.Second}, ""},
 		{"not retried", turn.Error{Fault: overloaded}, ""},
 		{"given up", turn.Error{Fault: overloaded, Retries: 3, Stop: policy.GivenUp}, ""},

@@ -330,12 +330,12 @@ func TestSlash_CompletesConversationIDs(t *testing.T) {
 		s.types("question one")
 		s.types("/new")
 		s.types("question two")
-		for _, r := range "/resume conv-b" {
+		for _, r := range "/resume conv-" {
 			s.keys(string(r))
 		}
 		s.wait(0)
-		if live := s.live(); !strings.Contains(live, "  /resume conv-b") || strings.Contains(live, "/resume conv-a") {
-			t.Errorf("completions: got these, want conv-b only:\n%s", live)
+		if live := s.live(); !strings.Contains(live, "  /resume conv-a") || strings.Contains(live, "/resume conv-b") {
+			t.Errorf("completions: got these, want those but the present conversation:\n%s", live)
 		}
 	})
 }

@@ -33,7 +33,7 @@ func TestOutage_ShowsFirstFailureWaitAndRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, config(newService(t, fails(3, llmtest.Says("It is back.\n\n- one\n- two"))...)), 80, 24)
 		s.types("Are you there?")
-		s.sees("▲ HTTP 529: Overloaded", "▲ Server overloaded — retrying in 1s… (attempt 1/10)")
+		s.sees("▲ Server overloaded: HTTP 529: Overloaded", "▲ Server overloaded — retrying in 1s… (attempt 1/10)")
 		s.golden("first_failure")
 		s.wait(1500 * time.Millisecond)
 		s.golden("waiting")
@@ -91,7 +91,7 @@ func TestFailure_KeyRRetriesTheTurn(t *testing.T) {
 		s := start(t, config(h), 80, 24)
 		s.types("Are you there?")
 		s.wait(4 * time.Minute)
-		s.sees("Failed after 10 retry attempts. The fault is at acme: try again later.", "HTTP 529: Overloaded", "request req_011",
+		s.sees("Failed after 10 retry attempts. acme was overloaded for 3m1s.", "HTTP 529: Overloaded", "request req_011",
 			"Nothing is lost", "ridethrough chat --session conv-a", "r tries again")
 		s.golden("exhausted")
 		s.keys("r")
@@ -330,7 +330,7 @@ func TestView_NoColorAndASCII(t *testing.T) {
 		c.Env = terminalEnv("NO_COLOR", "1", "LANG", "C")
 		s := start(t, c, 80, 24)
 		s.types("x")
-		s.sees("! HTTP 529: Overloaded", "! Server overloaded - retrying in 1s... (attempt 1/10) | Press Ctrl+C to cancel")
+		s.sees("! Server overloaded: HTTP 529: Overloaded", "! Server overloaded - retrying in 1s... (attempt 1/10) | Press Ctrl+C to cancel")
 		s.wait(3 * time.Second)
 		s.sees("+ Recovered after 1 retry (waited 1s)", "*ok*")
 		if all := s.written(); strings.Contains(all, "\x1b") {

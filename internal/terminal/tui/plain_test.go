@@ -94,7 +94,7 @@ func TestPlain_LastFailureIsTheError(t *testing.T) {
 			t.Errorf("Run: got %v, want the overloaded Failure", err)
 		}
 		for _, want := range []string{
-			"Failed after 10 retry attempts. The fault is at acme: try again later.\n  HTTP 529: Overloaded\n", "Nothing is lost",
+			"Failed after 10 retry attempts. acme was overloaded for 3m1s.\n  HTTP 529: Overloaded\n", "Nothing is lost",
 			"To resume: ridethrough chat --session conv-a\n",
 		} {
 			if !strings.Contains(p.said(), want) {

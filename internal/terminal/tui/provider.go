@@ -73,7 +73,7 @@ func (m *model) onRetry(id string, e turn.Retry) {
 		}
 	}
 	if w.Retry() == 1 || m.wait == nil && len(w.trail) == 0 {
-		m.printWrapped(m.paint.amber, "▲ "+reason)
+		m.printWrapped(m.paint.amber, "▲ "+display.Capitalize(e.Fault.Label())+": "+reason)
 	}
 	w.trail = append(w.trail, time.Now().Format("15:04:05")+" "+reason)
 	if extra := len(w.trail) - maxTrail; extra > 0 {

@@ -136,7 +136,10 @@ func (m *model) resume(id string) tea.Cmd {
 
 // listConversations offers the latest conversations as completions.
 func (m *model) listConversations() tea.Cmd {
-	ctx, convs := m.ctx, m.Conversations
+	ctx, convs, this := m.ctx, m.Conversations, ""
+	if m.conv != nil {
+		this = m.conv.ID()
+	}
 	return async(func() outcome {
 		var found []completion
 		for e, err := range convs.List(ctx) {
@@ -145,6 +148,9 @@ func (m *model) listConversations() tea.Cmd {
 					m.printError("Could not list the conversations: " + err.Error())
 					return nil
 				}
+			}
+			if e.ID == this {
+				continue
 			}
 			found = append(found, completion{"/resume " + e.ID, describeEntry(e, time.Now())})
 			if len(found) == maxListed {

@@ -119,7 +119,19 @@ function remedy(e: Ended): string {
   if (e.kind === 'quota') return `Check the account at ${at} and try again.`
   if (!transient.has(e.kind ?? '')) return ''
   if (local.has(at) && !isFromServer(e) && !e.committed) return `Check that ${at} is running and try again.`
-  if (e.kind === 'rate-limited') return `${e.provider ?? 'The provider'} limits how much is sent: try again later.`
-  if (isFromServer(e)) return `The fault is at ${at}: try again later.`
-  return 'Check your connection and try again.'
+  return blame(e) || 'Check your connection and try again.'
+}
+
+const answered: Record<string, string> = {
+  overloaded: 'was overloaded', 'rate-limited': 'limited the rate',
+  unavailable: 'answered with server errors', 'upstream-timeout': 'did not answer in time',
+}
+
+// blame says what the provider has answered, and for how long; '': it has not answered.
+function blame(e: Ended): string {
+  const did = answered[e.kind ?? '']
+  if (!did || !isFromServer(e)) return ''
+  if (e.retries === 0 || e.committed) return 'Try again later.' // the cause is said
+  const time = (e.waitedMs ?? 0) > 0 ? ' for ' + seconds(e.waitedMs ?? 0) : ''
+  return `${e.provider || 'The provider'} ${did}${time}.`
 }

@@ -52,8 +52,8 @@ test('attempt: counts retries from 1, and names the deadline where there is no l
 
 test('headline: the same as in the terminal', () => {
   for (const [e, want] of [
-    [{ kind: 'overloaded', code: '529', retries: 10 }, 'Failed after 10 retry attempts. The fault is at the provider: try again later.'],
-    [{ kind: 'overloaded', code: '529', retries: 1 }, 'Failed after 1 retry attempt. The fault is at the provider: try again later.'],
+    [{ kind: 'overloaded', code: '529', retries: 10 }, 'Failed after 10 retry attempts. The provider was overloaded.'],
+    [{ kind: 'overloaded', code: '529', retries: 1 }, 'Failed after 1 retry attempt. The provider was overloaded.'],
     [{ kind: 'auth', code: '401', retries: 0, provider: 'openai' }, 'Failed: authentication. Check the key for openai and try again.'],
     [{ kind: 'quota', code: '429', retries: 0, provider: 'openai' }, 'Failed: usage limit. Check the account at openai and try again.'],
     [{ kind: 'invalid', code: '400', retries: 2 }, 'Failed after 2 retry attempts: bad request.'],
