@@ -87,6 +87,7 @@ var house = []row{
 	// floor 3: faces, and what we test with
 	{floor: 3, path: "internal/arch"},
 	{floor: 3, path: "internal/manual"},
+	{floor: 3, path: "internal/cast", parts: "github.com/creack/pty"},
 	{floor: 3, path: "internal/operation/logging"},
 	{floor: 3, path: "internal/operation/reload"},
 	{floor: 3, path: "internal/operation/access"},

@@ -4,8 +4,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // TestDocs_GoCodeIsCompiled checks that every Go block of the README and the manual is, line for line,
@@ -21,19 +23,60 @@ func TestDocs_GoCodeIsCompiled(t *testing.T) {
 	}
 }
 
-// TestDocs_LinksLeadSomewhere checks that every relative link of a page names a file of the repository.
+// TestDocs_LinksLeadSomewhere checks that every relative link of a page names a file of the repository, and a
+// heading in it where it has an anchor.
 func TestDocs_LinksLeadSomewhere(t *testing.T) {
 	for _, page := range pages(t) {
 		for _, link := range links(page.text) {
-			target, _, _ := strings.Cut(link, "#")
-			if target == "" || strings.Contains(target, "://") {
+			target, anchor, _ := strings.Cut(link, "#")
+			if strings.Contains(target, "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page.name), target)); err != nil {
+			name := page.name
+			if target != "" {
+				name = filepath.Join(filepath.Dir(page.name), target)
+			}
+			if _, err := os.Stat(name); err != nil {
 				t.Errorf("%s: link to %s: %v", page.name, link, err)
+				continue
+			}
+			if strings.HasSuffix(name, ".md") && anchor != "" && !slices.Contains(anchors(t, name), anchor) {
+				t.Errorf("%s: link to %s: no such heading", page.name, link)
 			}
 		}
 	}
+}
+
+// anchors returns what GitHub makes of a page's headings.
+func anchors(t *testing.T, name string) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatalf("read page: %v", err)
+	}
+	code := false
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "```") {
+			code = !code
+		}
+		if title, heading := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); heading && strings.HasPrefix(line, "#") && !code {
+			all = append(all, anchor(strings.TrimSpace(title)))
+		}
+	}
+	return all
+}
+
+// anchor returns the anchor of a heading: lower case, blanks as hyphens, no other punctuation.
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, heading)
 }
 
 // TestDocs_LinesFitTheScreen checks that prose is at most 110 columns wide. Tables, code and links may be wider.

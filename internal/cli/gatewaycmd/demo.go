@@ -102,7 +102,7 @@ func (d *demo) play(ctx context.Context) error {
 	}
 	d.screen.Print("", "")
 	d.screen.Print(screen.Faint, "The client sent 1 request and got 1 complete answer.")
-	d.screen.Print(screen.Faint, "%s", d.sum())
+	d.screen.Wrap(screen.Faint, d.sum())
 	return nil
 }
 
