@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"cmp"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -57,9 +55,8 @@ type Health struct {
 
 // waitList holds the requests that wait.
 type waitList struct {
-	mu        sync.Mutex
-	all       map[int64]waitingCall
-	reclaimer memoryReclaimer
+	mu  sync.Mutex
+	all map[int64]waitingCall
 }
 
 // waitingCall is a call and the shared request that it waits for. A call may wait for one after the other.
@@ -75,7 +72,6 @@ func (w *waitList) add(c *call, s *sharedRequest) {
 		w.all = make(map[int64]waitingCall)
 	}
 	w.all[c.info.ID] = waitingCall{c, s}
-	w.reclaimer.waitStarted()
 }
 
 func (w *waitList) remove(c *call) {
@@ -210,39 +206,4 @@ func (g *Gateway) Upstreams() []Health {
 		all[i] = Health{Name: u.Name, API: u.API, Base: u.baseURL.String(), Breaker: u.breaker.State(), Learned: u.learned.Show(), Limits: g.headroom.Show(u.Name, now)}
 	}
 	return all
-}
-
-// memoryReclaimer returns memory to the system when many requests have begun to wait. That leaves as much
-// garbage as they keep, and nothing would collect it: a process that waits allocates nothing.
-type memoryReclaimer struct {
-	mu    sync.Mutex
-	since int       // waits that have begun since the last collection
-	last  time.Time // when that was
-	timer *time.Timer
-}
-
-// After how many waits a collection is worth its cost, how long these have to begin, and the least time
-// between two: for half a gigabyte one takes a fifth of a second of one processor.
-const (
-	reclaimFrom  = 200
-	reclaimAfter = 2 * time.Second
-	reclaimEvery = 10 * time.Second
-)
-
-// waitStarted counts a wait.
-func (m *memoryReclaimer) waitStarted() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.since++; m.since >= reclaimFrom && m.timer == nil {
-		m.timer = time.AfterFunc(max(reclaimAfter, reclaimEvery-time.Since(m.last)), m.reclaim)
-	}
-}
-
-// reclaim collects the garbage.
-func (m *memoryReclaimer) reclaim() {
-	m.mu.Lock()
-	m.since, m.last, m.timer = 0, time.Now(), nil
-	m.mu.Unlock()
-	runtime.GC() // the pools are emptied by the second collection
-	debug.FreeOSMemory()
 }

@@ -176,7 +176,6 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 	}
 	following := &reloader{inForce: t, addr: l.Addr().String(), gateway: g, log: log, audit: served.Audit, level: c.level, faults: c.faults, faultsFile: c.FaultsFile, notices: told, shown: &c.shown}
 	defer c.follow(ctx, following)()
-	defer time.AfterFunc(startTime, dropText).Stop()
 	log.Info("page", "url", base+"/-/ui/")
 	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1", "GOOGLE_GEMINI_BASE_URL", base,
 		"ANTHROPIC_BEDROCK_BASE_URL", base, "ANTHROPIC_VERTEX_BASE_URL", base+"/v1")
@@ -208,9 +207,6 @@ func (c *serveCmd) watch(ctx context.Context, served *server.Config) (stop func(
 		<-ended
 	}
 }
-
-// startTime is the time after which the code of the start is no longer used.
-const startTime = 5 * time.Second
 
 // start returns the gateway for the address that it listens on.
 func start(addr string, t configflags.Resolved) (*gateway.Gateway, error) {
