@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"image/color"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -86,3 +87,6 @@ func (s Stream) Add(text string) {
 	s.m.pending = nil
 	s.m.View()
 }
+
+// OnLight are the colors of our lines on a light background.
+var OnLight = map[string]color.Color{"amber": darkAmber, "green": darkGreen, "red": darkRed, "cyan": darkCyan}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -24,7 +25,7 @@ func runLive(ctx context.Context, c Config) (err error) {
 	in := &terminalInput{}
 	in.File, _ = c.In.(*os.File) // Interactive has checked it
 	p := tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(c.Out), tea.WithEnvironment(terminalEnv(c.Env)),
-		tea.WithColorProfile(colorProfile(m.paint)), tea.WithoutSignalHandler(),
+		tea.WithColorProfile(colorProfile(m.paint, c.Env)), tea.WithoutSignalHandler(),
 		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg {
 			m.followReflow(c.Out, msg)
 			return msg
@@ -64,12 +65,15 @@ func (t *terminalInput) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// colorProfile is the sixteen colors or none, so that the terminal is not queried for more.
-func colorProfile(p palette) colorprofile.Profile {
-	if p.color {
-		return colorprofile.ANSI
+// colorProfile is no colors, the sixteen, or 256 where the environment says so: the terminal is not queried for it.
+func colorProfile(p palette, env func(string) string) colorprofile.Profile {
+	switch {
+	case !p.color:
+		return colorprofile.ASCII
+	case strings.Contains(env("TERM"), "256color") || env("COLORTERM") != "":
+		return colorprofile.ANSI256
 	}
-	return colorprofile.ASCII
+	return colorprofile.ANSI
 }
 
 // terminalEnv is the environment that Bubble Tea looks at.

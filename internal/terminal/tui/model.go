@@ -105,6 +105,9 @@ func newModel(ctx context.Context, c Config, printAbove func(string, tea.Msg) te
 // Init starts the program.
 func (m *model) Init() tea.Cmd {
 	cmds := []tea.Cmd{m.fence.ask(), m.composer.Focus()}
+	if m.paint.color {
+		cmds = append(cmds, tea.RequestBackgroundColor)
+	}
 	if m.Config.Conversation != nil {
 		cmds = append(cmds, m.showConversation(m.Config.Conversation))
 	}
@@ -135,6 +138,9 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.attention.focus(true)
 	case tea.BlurMsg:
 		m.attention.focus(false)
+	case tea.BackgroundColorMsg:
+		m.paint.light = !msg.IsDark()
+		m.md.paint = m.paint
 	case eventsMsg:
 		return m.onEvents(msg)
 	case feedEndedMsg:

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"image/color"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -8,27 +9,36 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
-// palette colors our own lines. It uses the sixteen colors that every terminal's theme makes
-// readable, so that the background need not be known.
+// palette colors our own lines. On a dark or unknown background it uses the theme's own sixteen colors.
+// On a light one most themes' yellow, green and cyan are not readable: there it uses darker ones.
 type palette struct {
 	color bool
 	ascii bool
+	light bool // the terminal has said that its background is light
 }
+
+// Colors of the 256 that have a contrast of 4.5 at least to a light background.
+const (
+	darkAmber = lipgloss.ANSIColor(94)
+	darkGreen = lipgloss.ANSIColor(22)
+	darkRed   = lipgloss.ANSIColor(124)
+	darkCyan  = lipgloss.ANSIColor(23)
+)
 
 func newPalette(env func(string) string) palette {
 	return palette{color: env("NO_COLOR") == "", ascii: printable.OnlyASCII(env)}
 }
 
 func (p palette) amber(line string) string {
-	return p.styled(lipgloss.NewStyle().Foreground(lipgloss.Yellow), line)
+	return p.styled(p.foreground(lipgloss.Yellow, darkAmber), line)
 }
 
 func (p palette) green(line string) string {
-	return p.styled(lipgloss.NewStyle().Foreground(lipgloss.Green), line)
+	return p.styled(p.foreground(lipgloss.Green, darkGreen), line)
 }
 
 func (p palette) red(line string) string {
-	return p.styled(lipgloss.NewStyle().Foreground(lipgloss.Red), line)
+	return p.styled(p.foreground(lipgloss.Red, darkRed), line)
 }
 
 func (p palette) faint(line string) string { return p.styled(lipgloss.NewStyle().Faint(true), line) }
@@ -40,7 +50,15 @@ func (p palette) code(text string) string {
 	if !p.color || text == "" {
 		return text
 	}
-	return lipgloss.NewStyle().Foreground(lipgloss.Cyan).TabWidth(4).Render(text)
+	return p.foreground(lipgloss.Cyan, darkCyan).TabWidth(4).Render(text)
+}
+
+// foreground is the style of a color, and of another on a light background.
+func (p palette) foreground(themes, onLight color.Color) lipgloss.Style {
+	if p.light {
+		themes = onLight
+	}
+	return lipgloss.NewStyle().Foreground(themes)
 }
 
 func (p palette) styled(s lipgloss.Style, line string) string {
