@@ -152,7 +152,7 @@ var house = []row{
 	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy ratelimit retry internal/clock internal/operation/config"},
 	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/recipe"},
-	{floor: 3, path: "internal/cli/running", uses: "internal/operation/access"},
+	{floor: 3, path: "internal/cli/running", uses: "internal/cli/command internal/operation/access"},
 	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/outlook", uses: "internal/plural internal/operation/config policy"},
 	{floor: 3, path: "internal/cli/configflags", uses: "fault/classify gateway internal/cli/command internal/operation/access internal/operation/config internal/operation/notify policy", parts: "github.com/spf13/cobra"},
@@ -210,6 +210,7 @@ var house = []row{
 
 	// what others' programs make of it
 	{floor: 3, path: "test/npm"},
+	{floor: 3, path: "test/release"},
 	{floor: 3, path: "test/browser"},
 
 	// what it costs: beside the house, in processes of its own

@@ -45,6 +45,7 @@ func TestWaits_ShowsActsAndSaysWhatWaits(t *testing.T) {
 		}
 	}
 	check(0, `^nothing waits\n$`, "waits")
+	check(0, `^$`, "status", "--live")
 	check(0, `^0 calls tried now\n$`, "waits", "retry", "--all")
 	check(0, `(?s)^gateway +`+base+`, \S+, process \d+\nrunning +for \d+s, since .*\npage +.*no calls yet +anthropic, .*\nwaiting +nothing\n$`, "status")
 
@@ -76,7 +77,7 @@ func TestWaits_ShowsActsAndSaysWhatWaits(t *testing.T) {
 	if code := s.stop(); code != 0 {
 		t.Errorf("serve: exit code %d", code)
 	}
-	for _, command := range []string{"status", "waits", "waits retry --all", "waits give-up 1"} {
+	for _, command := range []string{"status", "status --live", "waits", "waits retry --all", "waits give-up 1"} {
 		check(3, `^ridethrough: no gateway answers at `+base+`: connection refused; start one with .ridethrough serve`, strings.Fields(command)...)
 	}
 }

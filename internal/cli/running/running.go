@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/operation/access"
 )
 
@@ -28,9 +30,10 @@ type Gateway struct {
 
 // Bounds of a request.
 const (
-	askTime = time.Second // for a gateway on this machine to say that it is there
-	getTime = 10 * time.Second
-	bound   = 64 << 20 // of an answer: a list of many thousand waits
+	askTime  = time.Second // for a gateway on this machine to say that it is there
+	getTime  = 10 * time.Second
+	liveTime = 4 * time.Second // less than the health check of the image allows
+	bound    = 64 << 20        // of an answer: a list of many thousand waits
 )
 
 // Answers reports whether a gateway of ours answers at the address.
@@ -66,6 +69,33 @@ func (g Gateway) send(ctx context.Context, method, path, accept string, body []b
 		r.Header.Set(access.Header, g.Token)
 	}
 	return http.DefaultClient.Do(r)
+}
+
+// Live returns nil if a gateway answers and moves, and else the reason that it states. It sends no token, and believes
+// the certificate of an address of this machine, which is for another name.
+func (g Gateway) Live(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, liveTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(g.URL, "/")+"/-/livez", http.NoBody)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Accept", "application/json")
+	to := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: command.IsLoopback(r.URL.Hostname())}}
+	defer to.CloseIdleConnections()
+	answer, err := to.RoundTrip(r)
+	if err != nil {
+		return Unreachable{g.URL, reason(err)}
+	}
+	defer answer.Body.Close()
+	var is struct{ Status, Reason string }
+	switch err := json.NewDecoder(io.LimitReader(answer.Body, bound)).Decode(&is); {
+	case err != nil || is.Status == "":
+		return Unreachable{g.URL, errors.New("another program does")}
+	case answer.StatusCode != http.StatusOK:
+		return Refused{answer.StatusCode, is.Status + ": " + is.Reason}
+	}
+	return nil
 }
 
 // Unreachable is the error about an address where no gateway answers.

@@ -1,6 +1,7 @@
 package running_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -46,6 +47,37 @@ func TestGateway_ErrorsSayWhatAnswered(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("the waits at %s: got error %v, want it to begin with %q", c.url, err, c.want)
 		}
+	}
+}
+
+func TestGateway_LivesUnlessItSaysOtherwise(t *testing.T) {
+	for _, c := range []struct {
+		status     int
+		body, want string // want: what the error contains; "": there is none
+	}{
+		{http.StatusOK, `{"status":"ok"}`, ""},
+		{http.StatusServiceUnavailable, `{"status":"frozen","reason":"the list of events has not moved"}`, "frozen: the list of events has not moved"},
+		{http.StatusOK, `<html>`, "another program does"},
+		{http.StatusOK, `{}`, "another program does"},
+	} {
+		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/-/livez" || r.Header.Get("X-Ridethrough-Token") != "" {
+				t.Errorf("request %s with the token %q, want /-/livez without", r.URL.Path, r.Header.Get("X-Ridethrough-Token"))
+			}
+			w.WriteHeader(c.status)
+			fmt.Fprint(w, c.body)
+		})
+		for _, start := range []func(http.Handler) *httptest.Server{httptest.NewServer, httptest.NewTLSServer} {
+			s := start(handler)
+			err := running.Gateway{URL: s.URL, Token: "secret"}.Live(t.Context())
+			if got := fmt.Sprint(err); (err == nil) != (c.want == "") || !strings.Contains(got, c.want) {
+				t.Errorf("%d %s at %s: got %v, want %q", c.status, c.body, s.URL, err, c.want)
+			}
+			s.Close()
+		}
+	}
+	if err := (running.Gateway{URL: "http://127.0.0.1:1"}).Live(t.Context()); !errors.As(err, new(running.Unreachable)) {
+		t.Errorf("nothing listens: got %v, want Unreachable", err)
 	}
 }
 

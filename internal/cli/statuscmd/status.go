@@ -20,19 +20,23 @@ import (
 // Status returns the command `status`.
 func Status(s command.Streams) *cobra.Command {
 	var a asking
-	var asJSON bool
+	var asJSON, live bool
 	a.Streams = s
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the running gateway, its upstreams and what waits",
 		Long: "status asks the running gateway where it is, since when and in which version it runs, how its upstreams are,\n" +
-			"and what waits." + exits,
-		Example: "  ridethrough status\n  ridethrough status --json",
+			"and what waits. --live only checks that it answers and that none of its loops is frozen: it needs no token and\n" +
+			"prints nothing, for health checks." + exits,
+		Example: "  ridethrough status\n  ridethrough status --json\n  ridethrough status --live",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			g, err := a.gateway()
 			if err != nil {
 				return err
+			}
+			if live {
+				return explain(g.Live(cmd.Context()), cmd.Root().Name())
 			}
 			v, err := load(cmd.Context(), g)
 			if err != nil {
@@ -46,6 +50,8 @@ func Status(s command.Streams) *cobra.Command {
 	}
 	a.addFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&live, "live", false, "only check that the gateway lives, and print nothing")
+	cmd.MarkFlagsMutuallyExclusive("json", "live")
 	return cmd
 }
 
