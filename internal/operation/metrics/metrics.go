@@ -16,6 +16,22 @@ type Registry struct {
 	collectors []func(*Scrape)
 }
 
+// Family describes the metrics of a name.
+type Family struct {
+	Name, Help string
+	Kind       string // counter, gauge or histogram
+	Labels     []string
+}
+
+// Families describes all metrics, in the order in which they were added.
+func (r *Registry) Families() []Family {
+	all := make([]Family, len(r.families))
+	for i, f := range r.families {
+		all[i] = Family{f.name, f.help, f.kind, f.labels}
+	}
+	return all
+}
+
 // family is the metrics of a name.
 type family struct {
 	name, help, kind string
