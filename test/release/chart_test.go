@@ -1,0 +1,79 @@
+package release_test
+
+import (
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const chart = "charts/ridethrough/"
+
+// templates returns the text of all templates of the chart.
+func templates(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob(root + chart + "templates/*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("templates of the chart: %q, %v", files, err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		all.WriteString(read(t, strings.TrimPrefix(filepath.ToSlash(file), root)))
+	}
+	return all.String()
+}
+
+func TestChart_UsesTheValuesThatThereAre(t *testing.T) {
+	values, text := parse[object](t, chart+"values.yaml"), templates(t)
+	for _, path := range regexp.MustCompile(`\.Values((?:\.[A-Za-z]+)+)`).FindAllStringSubmatch(text, -1) {
+		var v any = values
+		for _, key := range strings.Split(path[1][1:], ".") {
+			m, _ := v.(object)
+			next, ok := m[key]
+			if !ok {
+				t.Errorf("a template uses .Values%s, and values.yaml has none", path[1])
+			}
+			v = next
+		}
+	}
+	var walk func(path string, m object)
+	walk = func(path string, m object) {
+		for key, v := range m {
+			// A template reads a value by its path, or by its name below one that it has entered.
+			if !regexp.MustCompile(`\.`+key+`\b`).MatchString(text) && !strings.Contains(text, "toYaml .Values"+path) {
+				t.Errorf("values.yaml has %s.%s, which no template uses", path, key)
+			}
+			if below, ok := v.(object); ok && key != "resources" && key != "labels" {
+				walk(path+"."+key, below)
+			}
+		}
+	}
+	walk("", values)
+}
+
+func TestChart_FitsTheProgram(t *testing.T) {
+	text, values := templates(t), parse[object](t, chart+"values.yaml")
+	variables(t, "the chart", text+read(t, chart+"values.yaml"))
+	for _, want := range []string{"containerPort: " + port(t), "runAsUser: " + strings.Split(instructions(t)["USER"][0], ":")[0], "mountPath: /data}", "mountPath: /etc/ridethrough,"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no template has %q, as the image and the program have it", want)
+		}
+	}
+	base := serve(t)
+	for _, path := range regexp.MustCompile(`path: (/-/\w+)`).FindAllStringSubmatch(text, -1) {
+		answer, err := http.Get(base + path[1])
+		if err != nil {
+			t.Fatalf("GET %s: %v", path[1], err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			t.Errorf("a template asks %s, which the gateway answers with %d", path[1], answer.StatusCode)
+		}
+	}
+	// preStop, then the server's own grace, then the kill.
+	drain, _ := values["drainSeconds"].(uint64)
+	if end, _ := values["terminationGracePeriodSeconds"].(uint64); end < drain+15 {
+		t.Errorf("a pod has %d s to end, of which %d before it is told: streams need 10 s and the rest 5", end, drain)
+	}
+}
