@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -79,7 +80,7 @@ func (c *execCmd) run(ctx context.Context, args []string) error {
 	watched := watch(ctx, g, c.screen(args[0]))
 	child := exec.CommandContext(ctx, program, slices.Concat(r.Args, args[1:])...)
 	child.Stdin, child.Stdout, child.Stderr = c.Streams.In, c.Streams.Out, c.Streams.Err
-	child.Env = environment(r.Env)
+	child.Env = environment(r.Env, recipe.Direct(c.Streams.Env))
 	if err := child.Start(); err != nil {
 		watched.end()
 		return notRun(args[0], err)
@@ -93,7 +94,11 @@ func (c *execCmd) run(ctx context.Context, args []string) error {
 }
 
 // environment returns the variables of this process, with others instead.
-func environment(others map[string]string) []string {
+func environment(sets ...map[string]string) []string {
+	others := map[string]string{}
+	for _, set := range sets {
+		maps.Copy(others, set)
+	}
 	var all []string
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); others[name] == "" {

@@ -154,7 +154,9 @@ func (c *doctorCmd) addresses(t configflags.Resolved) (all []doctor.Address) {
 		if base == nil {
 			base = usual[u.API]
 		}
-		add(doctor.Address{Name: u.Name, URL: base, Default: usual[u.API] != nil && base.String() == usual[u.API].String()})
+		add(doctor.Address{
+			Name: u.Name, URL: base, Default: usual[u.API] != nil && base.String() == usual[u.API].String(), Transport: u.Network.Standard(doctor.Timeout),
+		})
 	}
 	if c.more != nil {
 		for _, a := range c.more.Addresses() {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -44,6 +46,32 @@ func TestManualAndSchema_MatchCode(t *testing.T) {
 	}
 }
 
+// setting finds what a configuration begins with, and no other YAML in the manual.
+var setting = regexp.MustCompile(`(?m)^(listen|upstreams|policies|notices|detached|spool|agents|tokens):`)
+
+// pagesExamples returns the configurations in the other pages.
+func pagesExamples(t *testing.T) (all []string) {
+	t.Helper()
+	names, err := filepath.Glob("../../../docs/*.md")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("pages: %q, %v", names, err)
+	}
+	for _, name := range names {
+		if name == manual {
+			continue
+		}
+		for _, block := range strings.Split(text(t, name), "```yaml\n")[1:] {
+			if example, _, _ := strings.Cut(block, "```"); setting.MatchString(example) && !strings.Contains(example, "\noutages:") { // of a scenario of the lab
+				all = append(all, example)
+			}
+		}
+	}
+	if len(all) < 8 {
+		t.Errorf("%d examples in the other pages", len(all))
+	}
+	return all
+}
+
 // examples returns all files in the documentation.
 func examples(t *testing.T) (all []string) {
 	t.Helper()
@@ -54,6 +82,7 @@ func examples(t *testing.T) (all []string) {
 	if len(all) < 4 {
 		t.Errorf("%d examples in the manual", len(all))
 	}
+	all = append(all, pagesExamples(t)...)
 	starting := config.Starter()
 	uncommented := strings.NewReplacer("\n# tls:", "\ntls:", "\n# token:", "\ntoken:", "\n# tokens:", "\ntokens:", "\n# hosts:", "\nhosts:", "\n# origins:", "\norigins:", "\n#\n", "\n").Replace(starting)
 	for _, part := range []string{"policies:", "upstreams:"} { // and with all of its examples
@@ -67,7 +96,7 @@ func examples(t *testing.T) (all []string) {
 func TestExamples_MatchCodeAndSchema(t *testing.T) {
 	for _, example := range examples(t) {
 		c := parse(t, example)
-		if doubts := c.Warnings(); len(doubts) > 0 && !strings.Contains(example, "listen: 127.0.0.1:9000") {
+		if doubts := c.Warnings(); len(doubts) > 0 && !strings.Contains(example, "listen: 127.0.0.1:9000") && !strings.Contains(example, "http2: prior-knowledge") {
 			t.Errorf("%v in\n%s", doubts, example)
 		}
 		if wrong := check(t, example); len(wrong) > 0 {

@@ -24,10 +24,12 @@ type Address struct {
 	URL      *url.URL
 	Default  bool // the built-in address, not configured
 	HasKey   bool // an API key is set
+
+	Transport *http.Transport // has the upstream's proxy and authorities; nil: the system's
 }
 
-// timeout bounds the time of an answer.
-const timeout = 5 * time.Second
+// Timeout bounds the time of an answer.
+const Timeout = 5 * time.Second
 
 // Reach sends a request without credentials. Any HTTP answer below 500, such as
 // 401, means that the upstream is reachable.
@@ -39,7 +41,7 @@ func Reach(ctx context.Context, a Address) (Finding, []Skew) {
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	began := time.Now()
-	answer, err := get(ctx, a.URL.JoinPath("/").String(), nil)
+	answer, err := get(ctx, a.URL.JoinPath("/").String(), a.Transport)
 	switch {
 	case err != nil && a.Default && isLoopback(a.URL) && errors.Is(err, syscall.ECONNREFUSED):
 		return Find(check, OK, "not running at its default address %s, and not configured", where), nil
@@ -59,18 +61,23 @@ func Reach(ctx context.Context, a Address) (Finding, []Skew) {
 }
 
 func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, timeout, errors.New("no answer within "+timeout.String()))
+	return context.WithTimeoutCause(ctx, Timeout, errors.New("no answer within "+Timeout.String()))
 }
 
-// get sends one request on a new connection. It does not follow redirects. The body holds 4 KiB at most. Without
-// peers, the server's certificate is verified as usual.
-func get(ctx context.Context, url string, peers *tls.Config) (*http.Response, error) {
+// get sends one request on a new connection of a transport; nil: the usual one. It does not follow redirects. The
+// body holds 4 KiB at most.
+func get(ctx context.Context, url string, via *http.Transport) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
+	once := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
+	if via != nil {
+		once = via.Clone()
+	}
+	once.DisableKeepAlives = true
 	client := &http.Client{
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: peers, DisableKeepAlives: true, ForceAttemptHTTP2: true},
+		Transport:     once,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	answer, err := client.Do(request)
@@ -113,7 +120,7 @@ func Ready(ctx context.Context, base string) Finding {
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	// The address is this machine's and the certificate is for another name. Nothing secret is sent.
-	switch answer, err := get(ctx, base+"/-/readyz", &tls.Config{InsecureSkipVerify: true}); {
+	switch answer, err := get(ctx, base+"/-/readyz", &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}); {
 	case err != nil:
 		return Find("server", Warning, "no server answers at %s: %s", base, reason(ctx, err))
 	case answer.StatusCode != http.StatusOK:
