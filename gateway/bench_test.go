@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -73,34 +74,86 @@ func BenchmarkGateway(b *testing.B) {
 	}
 }
 
-// BenchmarkComplete measures what it costs to be able to ask for an answer again: per event of a stream whose events
-// arrive one by one, of text and of reasoning. Off is the cost without.
+// BenchmarkComplete measures what it costs to be able to complete an answer: per event of one that does not break
+// off, and whose events arrive one by one. Off is the cost without.
 func BenchmarkComplete(b *testing.B) {
-	const events = 1000
-	delta := func(member, word string) string {
-		return `data: {"id":"1","object":"chat.completion.chunk","created":1,"model":"gpt-5","choices":[{"index":0,"delta":{"` + member + `":"` + word + ` "},"finish_reason":null}]}` + "\n\n"
-	}
-	for _, member := range []string{"content", "reasoning_content"} {
-		for _, mode := range gateway.CompleteModes() {
-			b.Run(member+"/"+string(mode), func(b *testing.B) {
-				base := roundTrip(func(req *http.Request) (*http.Response, error) {
-					_ = req.Body.Close()
-					body := &oneByOne{all: [2]string{delta(member, "one"), delta(member, "another")}, left: events}
-					return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body}, nil
-				})
-				upstreams := everything(address("provider.test"))
-				for i := range upstreams {
-					upstreams[i].Complete = mode
-				}
-				g := newBenchmarked(b, gateway.Config{Policy: policy.Patient(), Upstreams: upstreams, Base: base})
-				b.ReportAllocs()
-				for b.Loop() {
-					g.ServeHTTP(&recorder{header: http.Header{}}, httptest.NewRequest("POST", "/v1/chat/completions", strings.NewReader(gpt)))
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*events), "ns/event")
-			})
+	for _, stream := range completeStreams() {
+		for _, mode := range []gateway.CompleteMode{gateway.CompleteOff, gateway.CompleteLossless, gateway.CompleteText} {
+			b.Run(stream.name+"/"+string(mode), func(b *testing.B) { benchmarkComplete(b, stream, mode) })
 		}
 	}
+}
+
+// completeStream is an answer of one kind of events.
+type completeStream struct {
+	name, path, begin, end string
+	event                  func(n int) string
+}
+
+// completeStreams returns answers as the APIs send them.
+func completeStreams() []completeStream {
+	chat := func(name, member, value string) completeStream {
+		return completeStream{name: name, path: "/v1/chat/completions", end: "data: [DONE]\n\n", event: func(n int) string {
+			return `data: {"id":"1","object":"chat.completion.chunk","created":1,"model":"gpt-5","choices":[{"index":0,"delta":{"` + member + `":` + fmt.Sprintf(value, n) + `},"finish_reason":null}]}` + "\n\n"
+		}}
+	}
+	named := func(kind, data string) string {
+		return "event: " + kind + "\ndata: {\"type\":\"" + kind + "\"," + data + "}\n\n"
+	}
+	messages := func(name, block, delta string) completeStream {
+		return completeStream{
+			name: name, path: "/v1/messages",
+			begin: named("message_start", `"message":{"id":"1","model":"claude-5","usage":{"input_tokens":1}}`) + named("content_block_start", `"index":0,"content_block":`+block),
+			end:   named("content_block_stop", `"index":0`) + named("message_delta", `"delta":{"stop_reason":"end_turn"}`) + "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+			event: func(n int) string {
+				return named("content_block_delta", `"index":0,"delta":`+fmt.Sprintf(delta, n))
+			},
+		}
+	}
+	responses := func(name, item, kind string) completeStream {
+		return completeStream{
+			name: name, path: "/v1/responses",
+			begin: named("response.created", `"sequence_number":0,"response":{"id":"resp_1"}`) + named("response.output_item.added", `"sequence_number":1,"output_index":0,"item":`+item),
+			end:   named("response.completed", `"sequence_number":9999,"response":{"id":"resp_1","status":"completed"}`),
+			event: func(n int) string {
+				return named(kind, fmt.Sprintf(`"sequence_number":%d,"item_id":"it_0123456789abcdef0123456789abcdef","output_index":0,"content_index":0,"delta":"word %d"`, n+2, n))
+			},
+		}
+	}
+	return []completeStream{
+		chat("chat text", "content", `"word %d"`), chat("chat reasoning", "reasoning_content", `"word %d"`),
+		chat("chat calls", "tool_calls", `[{"index":0,"function":{"arguments":"word %d"}}]`),
+		messages("messages text", `{"type":"text","text":""}`, `{"type":"text_delta","text":"word %d"}`),
+		messages("messages reasoning", `{"type":"thinking","thinking":""}`, `{"type":"thinking_delta","thinking":"word %d"}`),
+		messages("messages calls", `{"type":"tool_use","id":"1","name":"write","input":{}}`, `{"type":"input_json_delta","partial_json":"word %d"}`),
+		responses("responses text", `{"id":"it_0123456789abcdef0123456789abcdef","type":"message","content":[]}`, "response.output_text.delta"),
+		responses("responses reasoning", `{"id":"it_0123456789abcdef0123456789abcdef","type":"reasoning","summary":[]}`, "response.reasoning_summary_text.delta"),
+		responses("responses calls", `{"id":"it_0123456789abcdef0123456789abcdef","type":"function_call","name":"write","arguments":""}`, "response.function_call_arguments.delta"),
+	}
+}
+
+func benchmarkComplete(b *testing.B, stream completeStream, mode gateway.CompleteMode) {
+	const events = 1000
+	all := []string{stream.begin}
+	for n := range events {
+		all = append(all, stream.event(n))
+	}
+	all = append(all, stream.end)
+	base := roundTrip(func(req *http.Request) (*http.Response, error) {
+		_ = req.Body.Close()
+		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: &oneByOne{all: all}}, nil
+	})
+	upstreams := everything(address("provider.test"))
+	for i := range upstreams {
+		upstreams[i].Complete = mode
+	}
+	g := newBenchmarked(b, gateway.Config{Policy: policy.Patient(), Upstreams: upstreams, Base: base})
+	b.ReportAllocs()
+	for b.Loop() {
+		w := &recorder{header: http.Header{}}
+		g.ServeHTTP(w, httptest.NewRequest("POST", stream.path, strings.NewReader(gpt)))
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*events), "ns/event")
 }
 
 // newBenchmarked returns a gateway, whose configuration must be valid.
@@ -112,18 +165,23 @@ func newBenchmarked(b *testing.B, c gateway.Config) *gateway.Gateway {
 	return g
 }
 
-// oneByOne is a stream with one of two events for each read, and then the last one.
+// oneByOne is a stream with one event for each read.
 type oneByOne struct {
-	all  [2]string
-	left int
+	all  []string
+	part string // of the event that is read
 }
 
 // Read implements io.Reader.
 func (o *oneByOne) Read(p []byte) (int, error) {
-	if o.left--; o.left < 0 {
-		return copy(p, "data: [DONE]\n\n"), io.EOF
+	if o.part == "" {
+		if len(o.all) == 0 {
+			return 0, io.EOF
+		}
+		o.part, o.all = o.all[0], o.all[1:]
 	}
-	return copy(p, o.all[o.left%2]), nil
+	n := copy(p, o.part)
+	o.part = o.part[n:]
+	return n, nil
 }
 
 // Close implements io.Closer.

@@ -396,6 +396,9 @@ func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) WriteHeader(status int)      { r.status = status }
 func (r *recorder) Write(p []byte) (int, error) { return len(p), nil }
 
+// Flush does nothing. Without it each part of an answer would cost an error more than on a connection.
+func (r *recorder) Flush() {}
+
 // SetReadDeadline does nothing. Without it each request would cost an error more than on a connection.
 func (r *recorder) SetReadDeadline(time.Time) error { return nil }
 

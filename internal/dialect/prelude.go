@@ -15,14 +15,13 @@ type Prelude struct {
 	form    Form
 	client  Client
 
-	rest     []byte // the beginning of a frame
-	last     []byte // a frame of reasoning
-	text     [2]int // where its text begins and ends, if frames that differ in their text only are known; 0: they are not
-	withheld []byte // whole frames that the client has not been sent
-	failure  []byte // the error in the answer's place, and what follows
-	in       []byte // that Add is given
-	same     int    // in[:same] is to be sent as it is
-	out      []byte // is to be sent in its place; empty: nothing else is
+	rest     []byte  // the beginning of a frame
+	repeats  Repeats // frames of reasoning, of a tool call or, if all of the answer is followed, of others
+	withheld []byte  // whole frames that the client has not been sent
+	failure  []byte  // the error in the answer's place, and what follows
+	in       []byte  // that Add is given
+	same     int     // in[:same] is to be sent as it is
+	out      []byte  // is to be sent in its place; empty: nothing else is
 
 	shown    bool // the client has been sent a part of the answer
 	over     bool // and of what it keeps
@@ -123,17 +122,16 @@ func (p *Prelude) Add(b []byte) (send []byte, failed bool) {
 	if !p.Follows() {
 		return b, false
 	}
-	if p.isMore(b) {
-		p.frames++
-		p.sent = p.frames
-		return b, false
-	}
 	if len(p.rest) > 0 {
 		b = slices.Concat(p.rest, b)
 		p.rest = p.rest[:0]
 	}
 	p.in, p.same, p.out = b, 0, p.out[:0]
 	for len(b) > 0 && !failed {
+		if n := p.takeMore(b); n > 0 {
+			b = b[n:]
+			continue
+		}
 		n := len(b)
 		if p.Follows() {
 			n = p.form.FrameLen(b, 0)
@@ -194,6 +192,7 @@ func (p *Prelude) Restart() []byte {
 		p.frames++
 		p.sent = p.frames
 	}
+	p.repeats.Forget()
 	p.block, p.open, p.sealed = noBlock, false, false
 	p.begun, p.base = 0, p.blocks
 	p.discarded += p.tokens
@@ -220,63 +219,48 @@ func (p *Prelude) take(frame []byte) {
 	if as != aside {
 		p.frames++
 	}
+	p.repeats.Forget()
 	switch {
 	case as == aside:
 		p.send(frame)
 	case as == kept:
 		p.over = true
 		p.show(frame)
+		if p.watch {
+			p.repeats.Learn(frame)
+		}
 	case as == reasoning && p.block != callBlock:
 		p.show(frame)
-		p.learn(frame)
+		p.repeats.Learn(frame)
 		p.blocks, p.open = p.base+p.begun, p.block == reasoningBlock
 	case len(p.withheld)+len(frame) > MaxWithheld:
 		p.over = true
 		p.show(frame)
 	default:
-		p.withheld = append(p.withheld, frame...)
-	}
-}
-
-// learn notes a frame of reasoning. Where it differs from the last one in a text only, so may the next.
-func (p *Prelude) learn(frame []byte) {
-	begin, most := 0, min(len(frame), len(p.last))
-	for begin < most && frame[begin] == p.last[begin] {
-		begin++
-	}
-	end := 0
-	for end < most-begin && frame[len(frame)-1-end] == p.last[len(p.last)-1-end] {
-		end++
-	}
-	p.text = [2]int{}
-	open, closing := bytes.LastIndex(frame[:begin], []byte(`:"`)), bytes.IndexByte(frame[len(frame)-end:], '"')
-	if open >= 0 && closing >= 0 && isReasoningMember(frame[:open]) {
-		p.text = [2]int{open + len(`:"`), len(frame) - end + closing}
-	}
-	p.last = append(p.last[:0], frame...)
-}
-
-// isReasoningMember reports whether what stands before a value ends with the name of a member that has reasoning.
-func isReasoningMember(before []byte) bool {
-	for _, name := range [...]string{`"thinking"`, `"reasoning_content"`, `"reasoning"`, `"reasoning_text"`, `"text"`, `"content"`, `"delta"`} {
-		if bytes.HasSuffix(before, []byte(name)) {
-			return true
+		p.withhold(frame)
+		if as == calling {
+			p.repeats.Learn(frame)
 		}
 	}
-	return false
 }
 
-// isMore reports whether the next bytes are one more frame of reasoning: they differ from the last one in its text.
-func (p *Prelude) isMore(b []byte) bool {
-	if p.text[1] == 0 || p.over || p.again || len(p.rest) > 0 || len(p.withheld) > 0 {
-		return false
+// takeMore takes the frame with which b begins, if it is one more of those before, and returns its length; 0: it is
+// not.
+func (p *Prelude) takeMore(b []byte) (n int) {
+	if p.again || p.over && !p.watch {
+		return 0
 	}
-	before, after := p.last[:p.text[0]], p.last[p.text[1]:]
-	if len(b) < len(before)+len(after) || !bytes.HasPrefix(b, before) || !bytes.HasSuffix(b, after) {
-		return false
+	if n = p.repeats.Next(b).Len; n == 0 || len(p.withheld)+n > MaxWithheld {
+		return 0
 	}
-	text := b[len(before) : len(b)-len(after)]
-	return bytes.IndexByte(text, '"') < 0 && !bytes.HasSuffix(text, []byte{'\\'}) && len(text) > 0
+	p.frames++
+	if len(p.withheld) > 0 {
+		p.withhold(b[:n])
+		return n
+	}
+	p.sent = p.frames
+	p.send(b[:n])
+	return n
 }
 
 // show sends what is withheld, and a frame.
@@ -287,8 +271,20 @@ func (p *Prelude) show(frame []byte) {
 	p.crlf = bytes.HasSuffix(frame, []byte("\r\n"))
 }
 
+// withhold withholds a frame. There may be thousands, so that the room for them doubles.
+func (p *Prelude) withhold(frame []byte) {
+	if len(p.withheld)+len(frame) > cap(p.withheld) {
+		p.withheld = slices.Grow(p.withheld, max(len(p.withheld), 4<<10)+len(frame))
+	}
+	p.withheld = append(p.withheld, frame...)
+}
+
 // flush sends what is withheld.
 func (p *Prelude) flush() {
+	if p.same == 0 && len(p.out) == 0 {
+		p.out, p.withheld = p.withheld, p.out
+		return
+	}
 	p.send(p.withheld)
 	p.withheld = p.withheld[:0]
 }

@@ -11,12 +11,11 @@ import (
 // responses is an answer of the Responses API. Its events have numbers, and repeat at the end what they have
 // said.
 type responses struct {
-	ids    object   // the members that identify the first answer
-	number int      // of the last event
-	where  object   // the members that identify the text that was shown
-	item   []byte   // the id of its item
-	ended  []string // the events that have ended it
-	items  [][]byte // all items that are whole
+	ids   object   // the members that identify the first answer
+	where object   // the members that identify the text that was shown
+	item  []byte   // the id of its item
+	ended []string // the events that have ended it
+	items [][]byte // all items that are whole
 
 	second  []byte   // the id of the second answer's item with the rest; nil: it has not come
 	shift   int      // from its index to that of the first
@@ -67,7 +66,7 @@ const (
 )
 
 func (m *responses) watch(a *Answer, data []byte) {
-	m.number = max(m.number, number(dialect.Member(data, "sequence_number")))
+	a.number = max(a.number, number(dialect.Member(data, "sequence_number")))
 	switch kind := text(dialect.Member(data, "type")); kind {
 	case "response.output_text.delta":
 		if m.where == nil {
@@ -209,9 +208,9 @@ func (m *responses) emitText(c *rest, s string) {
 	if s == "" {
 		return
 	}
-	m.number++
+	c.answer.number++
 	const kind = "response.output_text.delta"
-	o := object{{"type", quote(kind)}, {"sequence_number", numeral(m.number)}}
+	o := object{{"type", quote(kind)}, {"sequence_number", numeral(c.answer.number)}}
 	o = append(append(o, m.where...), member{"delta", quote(s)}, member{"logprobs", []byte("[]")})
 	c.out = append(c.out, event(kind, o.bytes()))
 }
@@ -225,8 +224,8 @@ func (m *responses) emitEnd(c *rest, f frame, kind string, o object) {
 
 // emit passes an event on with its number and index in the first answer.
 func (m *responses) emit(c *rest, f frame, o object) {
-	m.number++
-	c.emit(f, o.replace("sequence_number", numeral(m.number)).replace("output_index", numeral(number(o.get("output_index"))+m.shift)))
+	c.answer.number++
+	c.emit(f, o.replace("sequence_number", numeral(c.answer.number)).replace("output_index", numeral(number(o.get("output_index"))+m.shift)))
 }
 
 // joinEnd passes on the event that repeats the whole answer.

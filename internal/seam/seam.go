@@ -15,6 +15,7 @@ package seam
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/ridethrough/ridethrough/internal/dialect"
 )
@@ -36,17 +37,20 @@ func (r Refusal) Error() string { return "it cannot be continued: " + string(r) 
 
 // Answer follows an answer as its client sees it, and continues it. It is for one goroutine.
 type Answer struct {
-	api       api
-	form      dialect.Form
-	options   Options
-	blocks    [][]byte // the text that was shown, in the blocks that the API divides it into
-	size      int      // of all blocks
-	closed    bool     // the last block is whole
-	obstacle  Refusal  // what was shown that forbids to continue; "": nothing
-	stated    int      // output tokens so far, if the answer states them
-	rest      *rest    // that is or was read; nil: it was not continued
-	partial   []byte   // the beginning of a frame that was shown, or of one of the rest
-	continued int
+	api         api
+	form        dialect.Form
+	options     Options
+	blocks      [][]byte        // the text that was shown, in the blocks that the API divides it into
+	size        int             // of all blocks
+	closed      bool            // the last block is whole
+	obstacle    Refusal         // what was shown that forbids to continue; "": nothing
+	stated      int             // output tokens so far, if the answer states them
+	rest        *rest           // that is or was read; nil: it was not continued
+	number      int             // the largest number of an event, where they are numbered
+	repeats     dialect.Repeats // frames that were shown
+	repeatsText bool            // they have text
+	partial     []byte          // the beginning of a frame that was shown, or of one of the rest
+	continued   int
 }
 
 // Options are how an answer is continued.
@@ -103,16 +107,66 @@ func (a *Answer) Shown(part []byte) {
 		part = append(a.partial, part...)
 	}
 	for len(part) > 0 {
-		n := a.form.FrameLen(part, 0)
-		if n <= 0 {
-			break
+		n := a.repeat(part)
+		if n == 0 {
+			if n = a.form.FrameLen(part, 0); n <= 0 {
+				break
+			}
+			a.noteOne(part[:n])
 		}
-		a.note(part[:n])
 		part = part[n:]
 	}
 	if a.partial = append(a.partial[:0], part...); len(a.partial) > maxText {
 		a.forbid(unreadable)
 	}
+}
+
+// repeat notes the frame with which a part begins, and returns its length, if it repeats the one before; 0: it does
+// not.
+func (a *Answer) repeat(part []byte) int {
+	next := a.repeats.Next(part)
+	if next.Len == 0 {
+		return 0
+	}
+	if a.repeatsText {
+		a.sayInside(next.Text)
+	}
+	if next.Number != nil {
+		a.number = max(a.number, number(next.Number))
+	}
+	if a.size > maxText {
+		a.forbid("its text is too long")
+	}
+	return next.Len
+}
+
+// noteOne notes a frame, and whether what is known of it holds for those that repeat it: it says nothing, or that in
+// which they differ.
+func (a *Answer) noteOne(frame []byte) {
+	size := a.size
+	a.note(frame)
+	a.repeats.Learn(frame)
+	a.repeatsText = a.size != size
+	if next := a.repeats.Next(frame); a.repeatsText && (next.Texts != 1 || !a.ends(size, next.Text)) {
+		a.repeats.Forget()
+	}
+}
+
+// ends reports whether what was said since the text had a size is the inside of a string.
+func (a *Answer) ends(size int, inside []byte) bool {
+	last := a.blocks[len(a.blocks)-1]
+	return string(last[max(0, len(last)-(a.size-size)):]) == text(slices.Concat([]byte{'"'}, inside, []byte{'"'}))
+}
+
+// sayInside adds the inside of a string to the block of text.
+func (a *Answer) sayInside(inside []byte) {
+	if bytes.IndexByte(inside, '\\') >= 0 {
+		a.say(text(slices.Concat([]byte{'"'}, inside, []byte{'"'})))
+		return
+	}
+	last := &a.blocks[len(a.blocks)-1]
+	*last = append(*last, inside...)
+	a.size += len(inside)
 }
 
 // note notes a frame.
