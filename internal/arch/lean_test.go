@@ -18,7 +18,7 @@ func TestGateway_BringsNothingOfAgents(t *testing.T) {
 		module + "/provider", module + "/tool", module + "/store", module + "/agent", module + "/conversation", module + "/council", module + "/internal/app",
 		"github.com/anthropics/", "github.com/openai/", "google.golang.org/genai", "github.com/ollama/", "cloud.google.com/",
 		"github.com/nats-io/", "github.com/modelcontextprotocol/", "google.golang.org/grpc", "google.golang.org/protobuf/proto",
-		"github.com/google/jsonschema-go", "github.com/googleapis/", "github.com/prometheus/", "github.com/charmbracelet/", "charm.land/",
+		"github.com/google/", "github.com/googleapis/", "go.opentelemetry.io/", "github.com/prometheus/", "github.com/charmbracelet/", "charm.land/",
 	} {
 		for line := range strings.Lines(string(out)) {
 			if strings.HasPrefix(line, not) {

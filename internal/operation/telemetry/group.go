@@ -1,15 +1,12 @@
 package telemetry
 
 import (
-	"net/http"
 	"sync"
-
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/trace"
+	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/metrics"
+	"github.com/ridethrough/ridethrough/internal/operation/telemetry/tracing"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -19,15 +16,13 @@ func (t *Telemetry) Group(of, id, parent string) (span string, end func(turn.Sta
 	if t.traces == nil {
 		return parent, func(turn.Status) {}
 	}
-	ctx, s := t.traces.tracer.Start(within(parent), of, trace.WithAttributes(face.String(of), turnID.String(id)))
-	header := propagation.HeaderCarrier(http.Header{})
-	propagation.TraceContext{}.Inject(ctx, header)
-	return header.Get("Traceparent"), func(status turn.Status) {
-		s.SetAttributes(sealedAs.String(string(status)))
+	s := t.traces.tracer.Start(tracing.ParseTraceparent(parent), of, tracing.Internal, time.Now(), face.Text(of), turnID.Text(id))
+	return s.Context().Traceparent(), func(status turn.Status) {
+		s.Set(sealedAs.Text(string(status)))
 		if status == turn.Failed {
-			s.SetStatus(codes.Error, "")
+			s.Fail("")
 		}
-		s.End()
+		s.End(time.Now())
 	}
 }
 

@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry/otlp"
+	"github.com/ridethrough/ridethrough/internal/operation/telemetry/tracing"
 )
 
 // exporterFor returns the exporter that the environment configures; nil: none. See
 // https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/.
-func exporterFor(env func(string) string, version string) (sdktrace.SpanExporter, error) {
+func exporterFor(env func(string) string, version string) (tracing.Exporter, error) {
 	which := env("OTEL_TRACES_EXPORTER")
 	to := env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") + env("OTEL_EXPORTER_OTLP_ENDPOINT")
 	switch {

@@ -11,20 +11,19 @@ import (
 	"net/http"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/metrics"
+	"github.com/ridethrough/ridethrough/internal/operation/telemetry/tracing"
 )
 
 // Config has the outputs of telemetry.
 type Config struct {
-	Log     *slog.Logger          // nil: no log
-	Dropped func() int64          // how many lines of the log were dropped; nil: none ever is
-	Version string                // of the program
-	Env     func(string) string   // for the OTEL_ variables, which configure spans; nil: none are set
-	Spans   sdktrace.SpanExporter // used instead of Env's; nil: as Env says
+	Log     *slog.Logger        // nil: no log
+	Dropped func() int64        // how many lines of the log were dropped; nil: none ever is
+	Version string              // of the program
+	Env     func(string) string // for the OTEL_ variables, which configure spans; nil: none are set
+	Spans   tracing.Exporter    // used instead of Env's; nil: as Env says
 }
 
 // Telemetry records events. Its methods may be called concurrently.
@@ -53,7 +52,7 @@ func New(ctx context.Context, c Config) (*Telemetry, error) {
 		exporter, err = exporterFor(c.Env, c.Version)
 	}
 	if exporter != nil {
-		t.traces = newTraces(ctx, exporter, c.Version, c.Log)
+		t.traces = newTraces(exporter, c)
 	}
 	return t, err
 }
@@ -102,5 +101,5 @@ func (t *Telemetry) Close(ctx context.Context) error {
 	if t.traces == nil {
 		return nil
 	}
-	return t.traces.provider.Shutdown(ctx)
+	return t.traces.tracer.Shutdown(ctx)
 }

@@ -1,21 +1,14 @@
 package telemetry
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/telemetry/tracing"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -24,37 +17,20 @@ const callBound = 100_000
 
 // traces creates a span for each call, as its client sees it, or turn, with a child for each request that was sent.
 type traces struct {
-	provider *sdktrace.TracerProvider
-	tracer   trace.Tracer
+	tracer *tracing.Tracer
 
 	mu    sync.Mutex
-	calls map[int64]traced // sampled calls in progress
-}
-
-// traced is a call's span with the context for its children.
-type traced struct {
-	context.Context
-	trace.Span
+	calls map[int64]*tracing.Recording // sampled calls in progress
 }
 
 // newTraces returns a traces. The sampler and the batches are as the OTEL_ variables say.
-func newTraces(ctx context.Context, exporter sdktrace.SpanExporter, version string, log *slog.Logger) *traces {
-	who, err := resource.New(ctx,
-		resource.WithTelemetrySDK(),
-		resource.WithAttributes(serviceName.String("ridethrough"), serviceVersion.String(version)),
-		resource.WithFromEnv())
-	if err != nil && log != nil {
-		log.Warn("OTEL_RESOURCE_ATTRIBUTES is invalid", "error", err.Error())
+func newTraces(to tracing.Exporter, c Config) *traces {
+	failures := &errorLog{log: c.Log}
+	t, err := tracing.New(c.Env, to, c.Version, failures.add)
+	if err != nil && c.Log != nil {
+		c.Log.Warn("a variable for spans is invalid, its default applies", "error", err.Error())
 	}
-	if log != nil {
-		otel.SetErrorHandler(&errorLog{log: log})
-	}
-	p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(who))
-	return &traces{
-		provider: p,
-		tracer:   p.Tracer("github.com/ridethrough/ridethrough", trace.WithInstrumentationVersion(version)),
-		calls:    make(map[int64]traced),
-	}
+	return &traces{tracer: t, calls: make(map[int64]*tracing.Recording)}
 }
 
 // watch adds an event to its call's span.
@@ -81,139 +57,123 @@ func (t *traces) begin(c gateway.Call) {
 	if c.Model != "" {
 		name += " " + c.Model
 	}
-	ctx, span := t.tracer.Start(within(c.Parent), name, trace.WithTimestamp(c.Began),
-		trace.WithSpanKind(spanKind(c)), trace.WithAttributes(described(c)...))
-	if !span.IsRecording() {
-		return // not sampled
+	span := t.tracer.Start(tracing.ParseTraceparent(c.Parent), name, spanKind(c), c.Began, described(c)...)
+	if !span.Context().Sampled {
+		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.calls) < callBound {
-		t.calls[c.ID] = traced{ctx, span}
+		t.calls[c.ID] = span
 	}
-}
-
-// within returns the context of a caller's span, by its traceparent; "": it has none.
-func within(parent string) context.Context {
-	ctx := context.Background()
-	if parent == "" {
-		return ctx
-	}
-	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(http.Header{"Traceparent": {parent}}))
 }
 
 // spanKind returns the kind of a call's span: a turn runs in this process.
-func spanKind(c gateway.Call) trace.SpanKind {
+func spanKind(c gateway.Call) tracing.Kind {
 	if isTurn(c) {
-		return trace.SpanKindInternal
+		return tracing.Internal
 	}
-	return trace.SpanKindClient
+	return tracing.Client
 }
 
 // add adds an event to the span of its call.
-func (t *traces) add(c traced, e gateway.Event) {
-	at := trace.WithTimestamp(e.At)
+func (t *traces) add(c *tracing.Recording, e gateway.Event) {
 	switch event := e.Event.(type) {
 	case turn.Retry:
-		delay := retryDelay.Float64(event.Verdict.Wait.Seconds())
-		c.AddEvent("retry", at, trace.WithAttributes(errorType.String(kind(event.Fault)), delay))
+		delay := retryDelay.Seconds(event.Verdict.Wait)
+		c.Event("retry", e.At, errorType.Text(kind(event.Fault)), delay)
 	case turn.Switched:
-		c.AddEvent("switched", at, trace.WithAttributes(append(destination(e.Call), switchedFrom.String(event.From))...))
-		c.SetAttributes(destination(e.Call)...)
+		c.Event("switched", e.At, append(destination(e.Call), switchedFrom.Text(event.From))...)
+		c.Set(destination(e.Call)...)
 	case turn.Recovered:
-		c.SetAttributes(retryCount.Int(event.Retries), waitedTime.Float64(event.Waited.Seconds()))
+		c.Set(retryCount.Int(event.Retries), waitedTime.Seconds(event.Waited))
 	case turn.Error:
-		c.SetAttributes(retryCount.Int(event.Retries), waitedTime.Float64(event.Waited.Seconds()))
+		c.Set(retryCount.Int(event.Retries), waitedTime.Seconds(event.Waited))
 		failed(c, event.Fault)
 	case turn.Sealed:
 		ended(c, e, event)
-		c.End(at)
+		c.End(e.At)
 	case nil:
 		t.addStep(c, e)
 	}
 }
 
 // ended adds how a call has ended to its span.
-func ended(span trace.Span, e gateway.Event, end turn.Sealed) {
+func ended(span *tracing.Recording, e gateway.Event, end turn.Sealed) {
 	if e.Status != 0 {
-		span.SetAttributes(statusCode.Int(e.Status))
+		span.Set(statusCode.Int(e.Status))
 	}
 	if !isTurn(e.Call) {
 		return
 	}
-	span.SetAttributes(sealedAs.String(string(end.Status)), retryCount.Int(end.RetryCount), waitedTime.Float64(end.TotalRetryDelay.Seconds()))
+	span.Set(sealedAs.Text(string(end.Status)), retryCount.Int(end.RetryCount), waitedTime.Seconds(end.TotalRetryDelay))
 	if end.TimeToFirstToken > 0 {
-		span.SetAttributes(timeToFirstChunk.Float64(end.TimeToFirstToken.Seconds()))
+		span.Set(timeToFirstChunk.Seconds(end.TimeToFirstToken))
 	}
 }
 
 // addStep adds a try, or how the request shares the answer of another, to the span of its call.
-func (t *traces) addStep(c traced, e gateway.Event) {
+func (t *traces) addStep(c *tracing.Recording, e gateway.Event) {
 	switch {
 	case e.Joined != 0:
-		c.AddEvent("joined", trace.WithTimestamp(e.At), trace.WithAttributes(requestNumber.Int64(e.Joined)))
+		c.Event("joined", e.At, requestNumber.Int64(e.Joined))
 	case e.Completed.Again != 0:
-		c.AddEvent("completed", trace.WithTimestamp(e.At))
+		c.Event("completed", e.At)
 	case e.Replayed != 0:
-		c.AddEvent("replayed", trace.WithTimestamp(e.At), trace.WithAttributes(requestNumber.Int64(e.Replayed)))
+		c.Event("replayed", e.At, requestNumber.Int64(e.Replayed))
 	case e.Resent:
-		c.AddEvent("resent", trace.WithTimestamp(e.At))
+		c.Event("resent", e.At)
 	case e.Detached:
-		c.AddEvent("detached", trace.WithTimestamp(e.At))
+		c.Event("detached", e.At)
 	case e.Crossed != nil: // about the credential, not about the call
 	case e.Queued != nil:
-		c.AddEvent("queued", trace.WithTimestamp(e.At))
+		c.Event("queued", e.At)
 	case e.Admitted != 0:
-		c.AddEvent("let go", trace.WithTimestamp(e.At))
+		c.Event("let go", e.At)
 	default:
 		t.tried(c, e)
 	}
 }
 
 // tried creates the span of a request that was sent.
-func (t *traces) tried(c traced, e gateway.Event) {
+func (t *traces) tried(c *tracing.Recording, e gateway.Event) {
 	try := e.Try
 	end := try.Start.Add(try.Took)
 	if try.Shared {
-		c.AddEvent("shared", trace.WithTimestamp(end), trace.WithAttributes(errorType.String(kind(try.Fault))))
+		c.Event("shared", end, errorType.Text(kind(try.Fault)))
 		return
 	}
-	about := append(destination(e.Call), requestMethod.String(http.MethodPost))
+	about := append(destination(e.Call), requestMethod.Text(http.MethodPost))
 	if try.N > 1 {
 		about = append(about, resendCount.Int(try.N-1))
 	}
-	_, span := t.tracer.Start(c, http.MethodPost, trace.WithTimestamp(try.Start),
-		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(about...))
+	span := t.tracer.Start(c.Context(), http.MethodPost, tracing.Client, try.Start, about...)
 	if try.Fault != nil {
 		failed(span, try.Fault)
 	} else if !isTurn(e.Call) {
-		c.SetAttributes(timeToFirstChunk.Float64(end.Sub(e.Call.Began).Seconds()))
+		c.Set(timeToFirstChunk.Seconds(end.Sub(e.Call.Began)))
 	}
-	span.End(trace.WithTimestamp(end))
+	span.End(end)
 }
 
 // failed marks a span with its fault, without the provider's message, which may repeat a part of the prompt.
-func failed(span trace.Span, f *fault.Error) {
-	span.SetStatus(codes.Error, f.Label())
-	span.SetAttributes(errorType.String(f.Kind.String()))
+func failed(span *tracing.Recording, f *fault.Error) {
+	span.Fail(f.Label())
+	span.Set(errorType.Text(f.Kind.String()))
 	if f.Status != 0 {
-		span.SetAttributes(statusCode.Int(f.Status))
+		span.Set(statusCode.Int(f.Status))
 	}
 }
 
 // errorLog logs errors of the export, at most one a minute: an unreachable collector fails each batch.
 type errorLog struct {
-	log *slog.Logger
-
-	mu   sync.Mutex
+	log  *slog.Logger // nil: none
 	last time.Time
 }
 
-// Handle logs an error, or drops it.
-func (c *errorLog) Handle(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now := time.Now(); c.last.IsZero() || now.Sub(c.last) >= time.Minute {
+// add logs an error, or drops it.
+func (c *errorLog) add(err error) {
+	if now := time.Now(); c.log != nil && (c.last.IsZero() || now.Sub(c.last) >= time.Minute) {
 		c.last = now
 		c.log.Warn("spans not exported", "error", fault.Scrub(err.Error()))
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
@@ -21,6 +20,8 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
+	"github.com/ridethrough/ridethrough/internal/operation/telemetry/tracing"
+	"github.com/ridethrough/ridethrough/internal/operation/telemetry/tracing/tracingtest"
 	"github.com/ridethrough/ridethrough/internal/operation/turns"
 	"github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/llm"
@@ -57,25 +58,14 @@ func failing() agent.Agent {
 // seen is what an operator sees.
 type seen struct {
 	log, metrics string
-	spans        tracetest.SpanStubs
-}
-
-// exported keeps the spans that are exported at the end.
-type exported struct {
-	*tracetest.InMemoryExporter
-	spans tracetest.SpanStubs
-}
-
-func (e *exported) Shutdown(ctx context.Context) error {
-	e.spans = e.GetSpans()
-	return e.InMemoryExporter.Shutdown(ctx)
+	spans        []tracing.Span
 }
 
 // watch plays a turn of a face in a bubble and returns what an operator sees of it.
 func watch(t *testing.T, face string, play func(*testing.T, *turns.Watcher)) seen {
 	t.Helper()
 	var log bytes.Buffer
-	spans := &exported{InMemoryExporter: tracetest.NewInMemoryExporter()}
+	spans := &tracingtest.Exporter{}
 	tel, err := telemetry.New(t.Context(), telemetry.Config{
 		Spans: spans, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime})),
 	})
@@ -90,12 +80,12 @@ func watch(t *testing.T, face string, play func(*testing.T, *turns.Watcher)) see
 	if err := tel.Close(t.Context()); err != nil {
 		t.Fatalf("close telemetry: %v", err)
 	}
-	for what, text := range map[string]string{"log": log.String(), "metrics": page.Body.String(), "spans": fmt.Sprintf("%+v", spans.spans)} {
+	for what, text := range map[string]string{"log": log.String(), "metrics": page.Body.String(), "spans": fmt.Sprintf("%+v", spans.Spans())} {
 		if strings.Contains(text, "secret") {
 			t.Errorf("%s of %s contains the prompt or the answer:\n%s", what, face, text)
 		}
 	}
-	return seen{log.String(), page.Body.String(), spans.spans}
+	return seen{log.String(), page.Body.String(), spans.Spans()}
 }
 
 func withoutTime(_ []string, a slog.Attr) slog.Attr {
@@ -146,23 +136,23 @@ func converse(t *testing.T, w *turns.Watcher) {
 }
 
 // spansOf writes spans, a line for each: those of tries below their turn's, and those below a council's.
-func spansOf(all tracetest.SpanStubs) []string { return spansBelow(all, span, "") }
+func spansOf(all []tracing.Span) []string { return spansBelow(all, span, "") }
 
-func spansBelow(all tracetest.SpanStubs, parent, indent string) (lines []string) {
+func spansBelow(all []tracing.Span, parent, indent string) (lines []string) {
 	for _, s := range all {
-		if s.Parent.SpanID().String() == parent && s.Parent.TraceID().String() == trace {
-			lines = append(append(lines, indent+line(s)), spansBelow(all, s.SpanContext.SpanID().String(), indent+"  ")...)
+		if s.Parent.SpanID.String() == parent && s.Parent.TraceID.String() == trace {
+			lines = append(append(lines, indent+line(s)), spansBelow(all, s.SpanID.String(), indent+"  ")...)
 		}
 	}
 	return lines
 }
 
-func line(s tracetest.SpanStub) string {
-	text := fmt.Sprintf("%s %v", s.Name, s.EndTime.Sub(s.StartTime).Round(time.Millisecond))
+func line(s tracing.Span) string {
+	text := fmt.Sprintf("%s %v", s.Name, s.End.Sub(s.Start).Round(time.Millisecond))
 	for _, a := range s.Attributes {
 		switch a.Key {
 		case "ridethrough.face", "ridethrough.turn", "ridethrough.status", "ridethrough.retries", "gen_ai.request.model", "error.type":
-			text += " " + strings.TrimPrefix(string(a.Key), "ridethrough.") + "=" + a.Value.String()
+			text += " " + strings.TrimPrefix(string(a.Key), "ridethrough.") + "=" + fmt.Sprint(a.Value)
 		}
 	}
 	for _, e := range s.Events {

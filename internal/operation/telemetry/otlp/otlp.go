@@ -1,5 +1,5 @@
 // Package otlp exports spans in the OpenTelemetry protocol over HTTP (OTLP, http/protobuf), as the environment
-// says. The SDK's own exporter does the same and brings gRPC with it, which doubles what a gateway compiles.
+// says. OpenTelemetry's own exporter does the same and brings gRPC with it.
 package otlp
 
 import (
@@ -19,10 +19,10 @@ import (
 	"strings"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/internal/operation/telemetry/tracing"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 )
@@ -90,18 +90,14 @@ func endpoint(env func(string) string) (string, error) {
 // headers reads a list such as "authorization=Bearer%20k,x-team=a".
 func headers(list string) (http.Header, error) {
 	h := make(http.Header)
-	for pair := range strings.SplitSeq(list, ",") {
-		if pair = strings.TrimSpace(pair); pair == "" {
-			continue
-		}
-		name, value, ok := strings.Cut(pair, "=")
-		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if name = strings.TrimSpace(name); !ok || err != nil || name == "" {
-			return h, errors.New("OTEL_EXPORTER_OTLP_HEADERS: want name=value pairs with commas between them, values percent-encoded")
-		}
-		h.Add(name, value)
+	pairs, err := tracing.Pairs(list)
+	for _, p := range pairs {
+		h.Add(string(p.Key), p.Value.(string))
 	}
-	return h, nil
+	if err != nil {
+		err = fmt.Errorf("OTEL_EXPORTER_OTLP_HEADERS: %w", err)
+	}
+	return h, err
 }
 
 // network returns the transport with the certificates that the environment names.
@@ -128,12 +124,9 @@ func network(set func(string) string) (http.RoundTripper, error) {
 	return t, nil
 }
 
-// ExportSpans sends spans. A collector that is busy is asked again until the timeout.
-func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	if len(spans) == 0 {
-		return nil
-	}
-	body, err := e.packed(export(spans))
+// Export sends spans. A collector that is busy is asked again until the timeout.
+func (e *Exporter) Export(ctx context.Context, b tracing.Batch) error {
+	body, err := e.packed(export(b))
 	if err != nil {
 		return err
 	}

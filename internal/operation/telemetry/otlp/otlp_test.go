@@ -13,10 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry/otlp"
+	"github.com/ridethrough/ridethrough/internal/operation/telemetry/tracing"
 )
 
 // environment returns what an environment of such variables answers.
@@ -31,7 +29,7 @@ func environment(all ...string) func(string) string {
 	}
 }
 
-var spans = tracetest.SpanStubs{{Name: "chat claude", StartTime: time.Unix(1, 0), EndTime: time.Unix(2, 0)}}.Snapshots()
+var spans = tracing.Batch{Spans: []tracing.Span{{Name: "chat claude", Start: time.Unix(1, 0), End: time.Unix(2, 0)}}}
 
 // export sends spans to a collector.
 func export(t *testing.T, collector http.HandlerFunc, env ...string) error {
@@ -43,7 +41,7 @@ func export(t *testing.T, collector http.HandlerFunc, env ...string) error {
 		t.Fatalf("New: %v", err)
 	}
 	defer e.Shutdown(t.Context())
-	return e.ExportSpans(t.Context(), spans)
+	return e.Export(t.Context(), spans)
 }
 
 func TestExport_FollowsTheEnvironment(t *testing.T) {
@@ -59,7 +57,7 @@ func TestExport_FollowsTheEnvironment(t *testing.T) {
 		body, _ = io.ReadAll(z)
 	}, "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20k, x-team = a", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip")
 	if err != nil {
-		t.Fatalf("ExportSpans: %v", err)
+		t.Fatalf("Export: %v", err)
 	}
 	if got.Method != "POST" || got.URL.Path != "/v1/traces" {
 		t.Errorf("request %s %s, want POST /v1/traces", got.Method, got.URL.Path)
@@ -85,8 +83,8 @@ func TestExport_ABusyCollectorIsAskedAgain(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		e := exporter(t, answer)
-		if err := e.ExportSpans(t.Context(), spans); err != nil || asked != 3 {
-			t.Errorf("ExportSpans: %v after %d requests, want success after 3", err, asked)
+		if err := e.Export(t.Context(), spans); err != nil || asked != 3 {
+			t.Errorf("Export: %v after %d requests, want success after 3", err, asked)
 		}
 	})
 }
@@ -107,7 +105,7 @@ func TestExport_ARefusalIsFinal(t *testing.T) {
 		asked := 0
 		err := export(t, func(w http.ResponseWriter, r *http.Request) { asked++; c.answer(w, r) })
 		if err == nil || !strings.Contains(err.Error(), c.want) || asked != 1 {
-			t.Errorf("ExportSpans: error %v after %d requests, want %q after 1", err, asked, c.want)
+			t.Errorf("Export: error %v after %d requests, want %q after 1", err, asked, c.want)
 		}
 	}
 }
@@ -124,9 +122,9 @@ func TestExport_EndsWithItsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		e := exporter(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, "OTEL_EXPORTER_OTLP_TIMEOUT=2500")
-		err := e.ExportSpans(t.Context(), spans)
+		err := e.Export(t.Context(), spans)
 		if took := time.Since(began); err == nil || took > 2500*time.Millisecond {
-			t.Errorf("ExportSpans: error %v after %v, want one within 2.5 s", err, took)
+			t.Errorf("Export: error %v after %v, want one within 2.5 s", err, took)
 		}
 	})
 }
@@ -152,7 +150,7 @@ func TestNew_RefusesWhatItDoesNotKnow(t *testing.T) {
 }
 
 // exporter returns one whose collector is a function, for virtual time.
-func exporter(t *testing.T, collector http.HandlerFunc, env ...string) sdktrace.SpanExporter {
+func exporter(t *testing.T, collector http.HandlerFunc, env ...string) *otlp.Exporter {
 	t.Helper()
 	e, err := otlp.New(environment(env...), "ridethrough/1")
 	if err != nil {
