@@ -52,6 +52,21 @@ func TestChart_UsesTheValuesThatThereAre(t *testing.T) {
 	walk("", values)
 }
 
+// TestChart_QuotesTexts is about texts that YAML takes for something else: n, 1, on.
+func TestChart_QuotesTexts(t *testing.T) {
+	text := templates(t)
+	texts := regexp.MustCompile(`\b(name|key|path|secretName|host|claimName|[a-zA-Z]+ClassName|storage|interval|type|imagePullPolicy): \{\{ ([^{}]*) \}\}`)
+	found := texts.FindAllStringSubmatch(text, -1)
+	if len(found) < 10 {
+		t.Errorf("%d texts of values in the templates, want the test to find more", len(found))
+	}
+	for _, is := range found {
+		if !strings.Contains(is[2], "quote") && !strings.HasPrefix(is[2], "include ") && is[2] != ".Chart.Name" {
+			t.Errorf("not quoted: %s", is[0])
+		}
+	}
+}
+
 func TestChart_FitsTheProgram(t *testing.T) {
 	text, values := templates(t), parse[object](t, chart+"values.yaml")
 	variables(t, "the chart", text+read(t, chart+"values.yaml"))
