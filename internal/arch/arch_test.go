@@ -89,6 +89,8 @@ var house = []row{
 	{floor: 3, path: "internal/manual"},
 	{floor: 3, path: "internal/cast", parts: "github.com/creack/pty"},
 	{floor: 3, path: "internal/operation/logging"},
+	{floor: 3, path: "internal/operation/sdnotify"},
+	{floor: 3, path: "internal/operation/service"},
 	{floor: 3, path: "internal/operation/reload"},
 	{floor: 3, path: "internal/operation/access"},
 	{floor: 3, path: "internal/lab/simulator", parts: "github.com/aws/aws-sdk-go-v2"},
@@ -160,7 +162,7 @@ var house = []row{
 	{
 		floor: 3, path: "internal/cli/gatewaycmd", // and neither agent, store nor app: a program with the gateway alone is made of it
 		uses: "internal/plural fault fault/classify gateway internal/atomicfile internal/lockfile internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/outlook internal/cli/screen internal/dialect internal/lab internal/redact " +
-			"internal/conform internal/lab/simulator internal/operation/access internal/operation/alerts internal/operation/config internal/operation/doctor internal/operation/history internal/operation/logging internal/operation/notify internal/operation/telemetry " +
+			"internal/conform internal/lab/simulator internal/operation/access internal/operation/alerts internal/operation/config internal/operation/doctor internal/operation/history internal/operation/logging internal/operation/notify internal/operation/sdnotify internal/operation/telemetry " +
 			"internal/operation/watchdog internal/server internal/server/audit internal/server/feed internal/server/web internal/sse internal/terminal/display internal/terminal/printable policy retry turn",
 		parts: "github.com/spf13/cobra",
 	},
@@ -185,6 +187,11 @@ var house = []row{
 		parts: "github.com/spf13/cobra",
 	},
 	{
+		floor: 3, path: "internal/cli/servicecmd",
+		uses:  "internal/atomicfile internal/cli/command internal/cli/configflags internal/cli/running internal/operation/service internal/plural internal/terminal/display",
+		parts: "github.com/spf13/cobra",
+	},
+	{
 		floor: 3, path: "internal/cli/statuscmd",
 		uses:  "internal/cli/command internal/cli/configflags internal/cli/running internal/cli/screen internal/plural internal/terminal/display internal/terminal/printable",
 		parts: "github.com/spf13/cobra",
@@ -196,7 +203,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/cli/program",
-		uses:  "internal/cli/command internal/cli/execcmd internal/cli/gatewaycmd internal/cli/labcmd internal/cli/statuscmd internal/operation/cgroup internal/operation/config internal/operation/logging internal/terminal/printable",
+		uses:  "internal/cli/command internal/cli/execcmd internal/cli/gatewaycmd internal/cli/labcmd internal/cli/servicecmd internal/cli/statuscmd internal/operation/cgroup internal/operation/config internal/operation/logging internal/terminal/printable",
 		parts: "github.com/spf13/cobra",
 	},
 	{

@@ -102,10 +102,11 @@ func (c *execCmd) serveArgs() []string {
 }
 
 // envOfServe returns the environment of the gateway in this process. The program is not told a token, and only
-// this machine reaches the gateway, so it has none.
+// this machine reaches the gateway, so it has none. A service manager waits for news of the program, not of it.
 func (c *execCmd) envOfServe() func(string) string {
 	return func(name string) string {
-		if name == "RIDETHROUGH_TOKEN" || name == "RIDETHROUGH_LISTEN" {
+		switch name {
+		case "RIDETHROUGH_TOKEN", "RIDETHROUGH_LISTEN", "NOTIFY_SOCKET":
 			return ""
 		}
 		return c.Streams.Env(name)

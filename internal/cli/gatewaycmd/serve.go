@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -53,14 +54,17 @@ func Serve(s command.Streams, extension Extension) *cobra.Command {
 			"  OPENAI_BASE_URL=http://127.0.0.1:8484/v1 python script.py",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			t, err := c.Resolve()
-			if err != nil {
-				return configflags.Explain(err)
-			}
-			return command.Failed(c.run(cmd.Context(), t))
+			return c.logged(func(to io.Writer) error {
+				t, err := c.Resolve()
+				if err != nil {
+					return configflags.Explain(err)
+				}
+				return command.Failed(c.run(cmd.Context(), t, to))
+			})
 		},
 	}
 	c.AddAll(cmd)
+	cmd.Flags().StringVar(&c.logFile, "log-file", "", "write the log to `FILE` and not to standard error; at 8 MiB it becomes FILE.1")
 	extension.AddFlags(cmd)
 	return cmd
 }
@@ -69,6 +73,7 @@ func Serve(s command.Streams, extension Extension) *cobra.Command {
 type serveCmd struct {
 	configflags.Flags
 	extension Extension
+	logFile   string // "": standard error
 
 	log    *logging.Log
 	level  *slog.LevelVar // of the log
@@ -88,7 +93,7 @@ type Extension interface {
 }
 
 // run serves until ctx ends.
-func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
+func (c *serveCmd) run(ctx context.Context, t configflags.Resolved, to io.Writer) error {
 	signal.Ignore(syscall.SIGPIPE) // a closed log must not end waiting requests
 	l, err := command.Listen(t.Config.Listen, "--listen")
 	if err != nil {
@@ -96,7 +101,7 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved) error {
 	}
 	var level slog.LevelVar
 	level.Set(t.Level)
-	log := command.ServerLog(c.Streams.Err, &level)
+	log := command.ServerLog(to, &level)
 	defer log.Close()
 	logWarnings(log.Logger, &t.Config)
 	served := server.Config{
@@ -181,6 +186,7 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 		"ANTHROPIC_BEDROCK_BASE_URL", base, "ANTHROPIC_VERTEX_BASE_URL", base+"/v1")
 	served.Gateway, served.Metrics, served.Policies = g, c.tell, following.policies
 	defer c.watch(ctx, &served)()
+	defer c.tellManager(ctx, g, base, log)()
 	return server.New(served).Run(ctx, l)
 }
 

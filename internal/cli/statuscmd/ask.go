@@ -50,7 +50,7 @@ func (a *asking) gateway() (running.Gateway, error) {
 // explain returns an error of a gateway with its exit code, and says how to start one if none runs.
 func explain(err error, program string) error {
 	if _, ok := errors.AsType[running.Unreachable](err); ok {
-		return command.WithCode(fmt.Errorf("%w; start one with `%s serve`", err, program), command.ExitNoGateway)
+		return command.WithCode(fmt.Errorf("%w; start one with `%s serve`, or for good with `%[2]s service install`", err, program), command.ExitNoGateway)
 	}
 	return command.Failed(err)
 }

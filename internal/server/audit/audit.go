@@ -4,11 +4,8 @@ package audit
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 
 	"github.com/ridethrough/ridethrough/internal/operation/logging"
 )
@@ -29,7 +26,10 @@ func New(log *slog.Logger) *Log { return &Log{log: log} }
 // file: if the disk is slow or full, lines are dropped and their number is a line.
 func Open(path string, log *slog.Logger) *Log {
 	format := func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, nil) }
-	return &Log{log: log, file: logging.New(&file{path: path, log: log}, format)}
+	file := &logging.File{Path: path, Bound: FileBound, Failed: func(err error) {
+		log.Error("write the audit file failed; it is tried again, and its lines wait", "error", err.Error())
+	}}
+	return &Log{log: log, file: logging.New(file, format)}
 }
 
 // Close writes the last lines.
@@ -87,60 +87,4 @@ func Record(ctx context.Context, action string, details ...any) {
 	if a, ok := ctx.Value(key{}).(*Action); ok {
 		a.log.Act(a.who, action, details...)
 	}
-}
-
-// file is a file that does not grow beyond its bound. Its writes come one after the other.
-type file struct {
-	path   string
-	log    *slog.Logger
-	to     *os.File // nil: not open
-	size   int64
-	failed bool // and the log knows
-}
-
-// Write appends lines.
-func (f *file) Write(lines []byte) (n int, err error) {
-	if err = f.makeRoom(len(lines)); err == nil {
-		n, err = f.to.Write(lines)
-		f.size += int64(n)
-	}
-	if failed := err != nil; failed != f.failed {
-		if f.failed = failed; failed {
-			f.log.Error("write the audit file failed; it is tried again, and its lines wait", "error", err.Error())
-		}
-	}
-	return n, err
-}
-
-// makeRoom opens the file, or a new one if it would become too large.
-func (f *file) makeRoom(n int) error {
-	if err := f.open(); err != nil || f.size == 0 || f.size+int64(n) <= FileBound {
-		return err
-	}
-	_ = f.to.Close()
-	f.to = nil
-	if err := os.Rename(f.path, f.path+".1"); err != nil {
-		return err
-	}
-	return f.open()
-}
-
-// open opens the file at its end, unless it is open.
-func (f *file) open() error {
-	if f.to != nil {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
-		return err
-	}
-	to, err := os.OpenFile(f.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	info, err := to.Stat()
-	if err != nil {
-		return errors.Join(err, to.Close())
-	}
-	f.to, f.size = to, info.Size()
-	return nil
 }

@@ -1,0 +1,116 @@
+//go:build linux
+
+package gatewaycmd
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/configflags"
+	"github.com/ridethrough/ridethrough/internal/operation/watchdog"
+)
+
+// waits is a gateway where so many calls wait.
+type waits int
+
+func (w *waits) Waits() []gateway.Wait { return make([]gateway.Wait, *w) }
+
+// told returns the datagrams that have come to a socket.
+func told(t *testing.T, manager *net.UnixConn) string {
+	t.Helper()
+	var all []string
+	text := make([]byte, 1000)
+	raw, err := manager.SyscallConn()
+	if err != nil {
+		t.Fatalf("socket: %v", err)
+	}
+	err = raw.Control(func(fd uintptr) {
+		for {
+			n, _, err := syscall.Recvfrom(int(fd), text, syscall.MSG_DONTWAIT)
+			if err != nil {
+				return // there is no more
+			}
+			all = append(all, strings.ReplaceAll(string(text[:n]), "\n", " "))
+		}
+	})
+	if err != nil {
+		t.Fatalf("socket: %v", err)
+	}
+	return strings.Join(all, " | ")
+}
+
+// TestServe_TellsTheServiceManager is about half a minute at a gateway, in which a call waits and a loop freezes.
+func TestServe_TellsTheServiceManager(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "notify")
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
+	if err != nil {
+		t.Fatalf("listen: %v", err)
+	}
+	defer manager.Close()
+	env := map[string]string{"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "120000000"}
+	c := serveCmd{Flags: configflags.Flags{Streams: command.Streams{Env: func(name string) string { return env[name] }}}}
+	frozen := c.dog.Loop("a loop")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		var g waits
+		stop := c.tellManager(ctx, &g, "http://h:1", slog.New(slog.DiscardHandler))
+		check := func(when, want string) {
+			t.Helper()
+			synctest.Wait()
+			if got := told(t, manager); got != want {
+				t.Errorf("%s: told %q, want %q", when, got, want)
+			}
+		}
+		check("at the start", "READY=1 STATUS=at http://h:1")
+		time.Sleep(watchdog.Interval)
+		check("while nothing waits", "WATCHDOG=1")
+		g = 2
+		time.Sleep(watchdog.Interval)
+		check("while calls wait", "STATUS=at http://h:1, 2 calls wait | WATCHDOG=1")
+		ticks, ended := make(chan time.Time), make(chan struct{})
+		frozen.Begin()
+		go func() {
+			defer close(ended)
+			c.dog.Run(ctx, ticks)
+		}()
+		for range 10 {
+			ticks <- time.Now()
+		}
+		time.Sleep(watchdog.Interval)
+		check("while a loop is frozen", "")
+		end()
+		<-ended
+		stop()
+		check("at the end", "STOPPING=1 STATUS=stopping; answers in progress may end")
+	})
+}
+
+func TestServe_LogFileHasTheErrorThatEndsIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "logs", "gateway.log")
+	var errs strings.Builder
+	s := command.Streams{Out: io.Discard, Err: &errs, Env: func(string) string { return "" }}
+	cmd := Serve(s, Directory(s))
+	cmd.SetArgs([]string{"--listen", "8484", "--log-file", path})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	if err := cmd.ExecuteContext(t.Context()); err == nil {
+		t.Error("serve with a bad address: no error")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(text), `"msg":"serve failed","error":"--listen: `) {
+		t.Errorf("the log file: %q and error %v, want the error", text, err)
+	}
+	if errs.Len() > 0 {
+		t.Errorf("standard error: %q, want nothing", errs.String())
+	}
+}

@@ -1,0 +1,55 @@
+package service
+
+import (
+	"encoding/xml"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// AgentLog returns the log file of the agent.
+func (d Definition) AgentLog() string { return path.Join(d.Home, "Library/Logs", Name+".log") }
+
+// Agent returns a property list for launchd's agent of a user.
+func (d Definition) Agent(f Facts) string {
+	args := ""
+	for _, a := range append([]string{d.Program}, d.Args...) {
+		args += "\n\t\t<string>" + quoteXML(a) + "</string>"
+	}
+	crash := quoteXML(strings.TrimSuffix(d.AgentLog(), ".log") + ".crash.log")
+	return sealed(`<?xml version="1.0" encoding="UTF-8"?>
+<!-- {mark} -->
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+	<key>Label</key>
+	<string>`+Label+`</string>
+	<key>ProgramArguments</key>
+	<array>`+args+`
+	</array>
+	<key>RunAtLoad</key>
+	<true/>
+	<key>KeepAlive</key>
+	<dict>
+		<key>SuccessfulExit</key>
+		<false/>
+	</dict>
+	<key>ExitTimeOut</key>
+	<integer>`+strconv.Itoa(stopSeconds)+`</integer>
+	<key>ProcessType</key>
+	<string>Interactive</string>
+	<key>StandardErrorPath</key>
+	<string>`+crash+`</string>
+	<key>Umask</key>
+	<integer>63</integer>
+</dict>
+</plist>
+`, f)
+}
+
+// quoteXML returns a text as character data. Characters that XML does not have become U+FFFD.
+func quoteXML(text string) string {
+	var to strings.Builder
+	_ = xml.EscapeText(&to, []byte(text)) // a builder takes everything
+	return to.String()
+}
