@@ -20,6 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 	"github.com/ridethrough/ridethrough/internal/cli/recipe"
+	"github.com/ridethrough/ridethrough/internal/operation/notify"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
@@ -76,8 +77,15 @@ func (c *execCmd) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer g.stop()
+	signal.Notify(signals, syscall.SIGPIPE) // a gateway here ignores it, and so would the program
+	var desk desktop
+	defer desk.telling.Wait()
+	shown := c.screen(args[0], desk.tell)
+	if shown != nil {
+		r = r.WithoutTitles(args[0], c.Streams.Env)
+	}
 	r = r.At(g.URL)
-	watched := watch(ctx, g, c.screen(args[0]))
+	watched := watch(ctx, g, shown)
 	child := exec.CommandContext(ctx, program, slices.Concat(r.Args, args[1:])...)
 	child.Stdin, child.Stdout, child.Stderr = c.Streams.In, c.Streams.Out, c.Streams.Err
 	child.Env = environment(r.Env, recipe.Direct(c.Streams.Env))
@@ -142,9 +150,9 @@ func notRun(name string, err error) error {
 }
 
 // screen returns where it is shown what is waited for; nil: nowhere.
-func (c *execCmd) screen(program string) *screen {
+func (c *execCmd) screen(program string, tell func(notify.Notice)) *screen {
 	if c.quiet || !command.IsTerminal(c.Streams.Err) {
 		return nil
 	}
-	return &screen{to: c.Streams.Err, program: printable.Text(filepath.Base(program)), tell: desktop}
+	return &screen{to: c.Streams.Err, program: printable.Text(filepath.Base(program)), tell: tell}
 }

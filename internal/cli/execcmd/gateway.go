@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,25 +28,55 @@ type gateway struct {
 	stop func()
 }
 
-// gateway returns the gateway at the configured address, or starts one. need is an upstream that it must have.
-func (c *execCmd) gateway(ctx context.Context, need string) (gateway, error) {
+// gateway returns the gateway at the configured address, or starts one: where none answers there, and where exec or
+// the environment asks for another policy or another upstream than that gateway has. need is an upstream that it must
+// have.
+func (c *execCmd) gateway(ctx context.Context, need recipe.Upstream) (gateway, error) {
 	t, err := c.Resolve()
 	if err != nil {
 		return gateway{}, configflags.Explain(err)
 	}
-	if need != "" && !slices.Contains(t.Config.Upstreams(), need) {
-		return gateway{}, command.WithCode(fmt.Errorf("the login of a ChatGPT account needs an upstream in the configuration: "+
-			"upstreams: {%s: {api: openai, url: https://chatgpt.com/backend-api/codex}}; see docs/gateway.md", need), command.ExitConfig)
-	}
 	there := running.Gateway{URL: t.Config.URL(), Token: c.Streams.Env("RIDETHROUGH_TOKEN")}
-	if !c.own && there.Answers(ctx) {
+	others := c.upstreams(there.URL)
+	if need.Name != "" && !slices.Contains(t.Config.Upstreams(), need.Name) {
+		others = append(others, need.Name+"="+need.URL)
+	}
+	flags := c.Command.Flags()
+	if own := c.own || len(others) > 0 || flags.Changed("policy") || flags.Changed("upstream"); !own && there.Answers(ctx) {
 		return gateway{Gateway: there, stop: func() {}}, nil
 	}
-	return c.start(ctx)
+	return c.start(ctx, others)
 }
 
-// start starts a gateway in this process, on a free port of this machine. Its log is a file.
-func (c *execCmd) start(ctx context.Context) (gateway, error) {
+// upstreams returns the addresses that the environment has for providers, such as a company's own. That of the
+// gateway itself is none of them.
+func (c *execCmd) upstreams(gateway string) (others []string) {
+	for variable, name := range recipe.Upstreams() {
+		base := c.Streams.Env(variable)
+		if base != "" && !strings.Contains(base, "://") { // as OLLAMA_HOST may be
+			base = "http://" + base
+		}
+		if base != "" && !sameServer(base, gateway) {
+			others = append(others, name+"="+base)
+		}
+	}
+	slices.Sort(others)
+	return others
+}
+
+// sameServer reports whether two addresses are one server's.
+func sameServer(a, b string) bool {
+	x, err := url.Parse(a)
+	y, other := url.Parse(b)
+	if err != nil || other != nil || x.Port() != y.Port() {
+		return false
+	}
+	return x.Hostname() == y.Hostname() || command.IsLoopback(x.Hostname()) && command.IsLoopback(y.Hostname())
+}
+
+// start starts a gateway in this process, on a free port of this machine, with other upstreams in the form NAME=URL.
+// Its log is a file.
+func (c *execCmd) start(ctx context.Context, others []string) (gateway, error) {
 	log, err := c.openLog()
 	if err != nil {
 		return gateway{}, command.Failed(err)
@@ -55,7 +85,7 @@ func (c *execCmd) start(ctx context.Context) (gateway, error) {
 	listening := &listener{log: log, url: make(chan string, 1)}
 	s := command.Streams{Out: listening, Err: listening, Env: c.envOfServe()}
 	serve := gatewaycmd.Serve(s, gatewaycmd.Directory(s))
-	serve.SetArgs(c.serveArgs())
+	serve.SetArgs(c.serveArgs(others))
 	serve.SetOut(listening)
 	serve.SetErr(listening)
 	serve.SilenceErrors, serve.SilenceUsage = true, true
@@ -75,27 +105,17 @@ func (c *execCmd) start(ctx context.Context) (gateway, error) {
 	}
 }
 
-// serveArgs returns the arguments of `serve`: those of exec's own flags that are set, and where it listens. What the
-// environment says of a provider's address is where the gateway goes on to.
-func (c *execCmd) serveArgs() []string {
+// serveArgs returns the arguments of `serve`: where it listens, other upstreams, and those of exec's own flags that are
+// set.
+func (c *execCmd) serveArgs(others []string) []string {
 	args := []string{"--listen", "127.0.0.1:0", "--data", datadir.None}
 	for _, name := range []string{"config", "policy", "log"} {
 		if f := c.Command.Flags().Lookup(name); f.Changed {
 			args = append(args, "--"+name, f.Value.String())
 		}
 	}
-	for variable, name := range recipe.Upstreams() {
-		base := c.Streams.Env(variable)
-		if base == "" {
-			continue
-		}
-		if !strings.Contains(base, "://") { // as OLLAMA_HOST may be
-			base = "http://" + base
-		}
-		args = append(args, "--upstream", name+"="+base)
-	}
 	set, _ := c.Command.Flags().GetStringArray("upstream")
-	for _, u := range set {
+	for _, u := range slices.Concat(others, set) {
 		args = append(args, "--upstream", u)
 	}
 	return args

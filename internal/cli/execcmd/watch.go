@@ -20,18 +20,25 @@ type watcher struct {
 	screen *screen
 	stop   context.CancelFunc
 	ended  chan struct{}
+	quiet  chan struct{} // gets one when nothing waits any more
 
 	mu    sync.Mutex
 	waits map[int64]running.Wait
-	held  int           // calls that have waited and are over
+	held  held          // the calls that have waited and are over
 	spent time.Duration // for which calls waited
 	since time.Time     // from which on calls wait without a break; zero: none waits
+}
+
+// held counts calls that have waited.
+type held struct {
+	calls int
+	lost  int // of these, that are known to have ended without an answer
 }
 
 // watch follows the waits of a gateway and shows them on a screen; nil: nowhere.
 func watch(ctx context.Context, g gateway, s *screen) *watcher {
 	ctx, stop := context.WithCancel(ctx)
-	w := &watcher{g: g, screen: s, stop: stop, ended: make(chan struct{}), waits: map[int64]running.Wait{}}
+	w := &watcher{g: g, screen: s, stop: stop, ended: make(chan struct{}), quiet: make(chan struct{}, 1), waits: map[int64]running.Wait{}}
 	go func() {
 		defer close(w.ended)
 		w.follow(ctx)
@@ -39,24 +46,54 @@ func watch(ctx context.Context, g gateway, s *screen) *watcher {
 	return w
 }
 
+// endTime is how long a gateway may take to say how the last calls have ended.
+const endTime = time.Second
+
 // end ends it, and returns what was held; "": nothing.
 func (w *watcher) end() string {
+	w.awaitQuiet()
 	w.stop()
 	<-w.ended
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.waits) == 0 {
+		w.screen.show(nil, w.held, time.Now())
+	}
 	w.screen.end()
-	w.held += len(w.waits) // the stream tells a little later that they are over
+	w.held.calls += len(w.waits) // of other programs too, or the stream does not say how they have ended
 	clear(w.waits)
 	w.settle(time.Now())
-	if w.held == 0 {
+	if w.held.calls == 0 {
 		return ""
 	}
-	where := ""
-	if !w.g.own {
-		where = " at " + w.g.URL + ", for this and other programs"
+	which := ""
+	if w.held.lost > 0 {
+		which = fmt.Sprintf(" (%d not answered)", w.held.lost)
 	}
-	return fmt.Sprintf("held %s%s, %s", plural.Count(w.held, "call", "calls"), where, display.Duration(max(time.Second, w.spent)))
+	if !w.g.own {
+		which += " at " + w.g.URL + ", for this and other programs"
+	}
+	return fmt.Sprintf("held %s%s, %s", plural.Count(w.held.calls, "call", "calls"), which, display.Duration(max(time.Second, w.spent)))
+}
+
+// awaitQuiet waits until nothing waits any more at a gateway that no other program uses.
+func (w *watcher) awaitQuiet() {
+	w.mu.Lock()
+	wait := w.g.own && len(w.waits) > 0
+	select {
+	case <-w.quiet: // of an earlier wait
+	default:
+	}
+	w.mu.Unlock()
+	if !wait {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), endTime)
+	defer cancel()
+	select {
+	case <-w.quiet:
+	case <-ctx.Done():
+	}
 }
 
 // follow reads the stream of waits until ctx ends, and shows them every second: the time that is left changes. A
@@ -86,7 +123,7 @@ func (w *watcher) follow(ctx context.Context) {
 			}
 		}
 		w.mu.Lock()
-		w.screen.show(w.waits, time.Now())
+		w.screen.show(w.waits, w.held, time.Now())
 		w.mu.Unlock()
 	}
 }
@@ -141,7 +178,7 @@ func (w *watcher) take(name, data []byte) {
 		}
 		for id := range w.waits {
 			if _, still := all[id]; !still {
-				w.held++
+				w.held.calls++
 			}
 		}
 		w.waits = all
@@ -153,13 +190,19 @@ func (w *watcher) take(name, data []byte) {
 		one.Heard = now
 		w.waits[one.ID] = one
 	case "gone":
-		var gone struct{ Wait int64 }
+		var gone struct {
+			Wait int64
+			How  string
+		}
 		if json.Unmarshal(data, &gone) != nil {
 			return
 		}
 		if _, known := w.waits[gone.Wait]; known {
 			delete(w.waits, gone.Wait)
-			w.held++
+			w.held.calls++
+			if gone.How == "failed" || gone.How == "left" {
+				w.held.lost++
+			}
 		}
 	}
 	w.settle(now)
@@ -173,5 +216,9 @@ func (w *watcher) settle(now time.Time) {
 	case len(w.waits) == 0 && !w.since.IsZero():
 		w.spent += now.Sub(w.since)
 		w.since = time.Time{}
+		select {
+		case w.quiet <- struct{}{}:
+		default:
+		}
 	}
 }

@@ -24,17 +24,17 @@ func newScreen() (s *screen, out *bytes.Buffer, told *[]notify.Notice) {
 
 func TestScreen_TitleCountsDownAndIsGivenBack(t *testing.T) {
 	s, out, told := newScreen()
-	s.show(nil, noon)
+	s.show(nil, held{}, noon)
 	if out.Len() > 0 {
 		t.Errorf("while nothing waits: wrote %q, want nothing", out)
 	}
 	busy := map[int64]running.Wait{1: {ID: 1, Cause: "server overloaded", RemainingMs: 12_000, Heard: noon}}
-	s.show(busy, noon)
-	s.show(busy, noon.Add(2*time.Second))
+	s.show(busy, held{}, noon)
+	s.show(busy, held{}, noon.Add(2*time.Second))
 	busy[2] = running.Wait{ID: 2, Cause: "rate limit", RemainingMs: 4_000, Heard: noon}
-	s.show(busy, noon.Add(3*time.Second))
-	s.show(nil, noon.Add(4*time.Second))
-	s.show(nil, noon.Add(5*time.Second))
+	s.show(busy, held{}, noon.Add(3*time.Second))
+	s.show(nil, held{}, noon.Add(4*time.Second))
+	s.show(nil, held{}, noon.Add(5*time.Second))
 	want := "\x1b[22;2t\x1b]2;▲ server overloaded — retrying in 12s… · claude\a" +
 		"\x1b]2;▲ server overloaded — retrying in 10s… · claude\a" +
 		"\x1b]2;▲ rate limit — retrying in 1s… (2 calls) · claude\a\x1b[23;2t"
@@ -50,22 +50,41 @@ func TestScreen_DesktopIsToldOnceOfEach(t *testing.T) {
 	s, out, told := newScreen()
 	busy := map[int64]running.Wait{1: {ID: 1, Upstream: "anthropic", Cause: "server overloaded", RemainingMs: 600_000, Heard: noon}}
 	for second := range 60 {
-		s.show(busy, noon.Add(time.Duration(second)*time.Second))
+		s.show(busy, held{}, noon.Add(time.Duration(second)*time.Second))
 	}
-	s.show(nil, noon.Add(time.Minute))
+	s.show(nil, held{calls: 3, lost: 1}, noon.Add(time.Minute))
 	spent := map[int64]running.Wait{2: {ID: 2, Upstream: "anthropic", Cause: "usage limit reached", OpensAt: noon.Add(3 * time.Hour)}}
-	s.show(spent, noon.Add(2*time.Minute))
-	s.show(spent, noon.Add(3*time.Minute))
-	s.show(nil, noon.Add(3*time.Hour))
+	s.show(spent, held{calls: 3, lost: 1}, noon.Add(2*time.Minute))
+	s.show(spent, held{calls: 3, lost: 1}, noon.Add(3*time.Minute))
+	s.show(nil, held{calls: 4, lost: 1}, noon.Add(3*time.Hour))
 	var events []string
 	for _, n := range *told {
-		events = append(events, fmt.Sprint(n.Event, " ", n.Lasted))
+		events = append(events, fmt.Sprint(n.Event, " ", n.Lasted, " ", n.Held, " of ", n.Calls))
 	}
-	if got, want := strings.Join(events, ", "), "began 0s, ended 1m0s, limit-reached 0s, limit-reset 2h58m0s"; got != want {
+	if got, want := strings.Join(events, ", "), "began 0s 0 of 1, ended 1m0s 2 of 3, limit-reached 0s 0 of 1, limit-reset 2h58m0s 1 of 1"; got != want {
 		t.Errorf("told %s, want %s", got, want)
 	}
 	if !regexp.MustCompile(`usage limit reached — opens again at \d\d:\d\d`).MatchString(out.String()) {
 		t.Errorf("titles %q, want when the window opens", out)
+	}
+}
+
+// A user who leaves a call ends the wait, but neither the outage nor the window.
+func TestScreen_DesktopIsNotToldThatAProviderIsBackAfterTheUserHasLeft(t *testing.T) {
+	s, _, told := newScreen()
+	busy := map[int64]running.Wait{1: {ID: 1, Upstream: "anthropic", Cause: "server overloaded", RemainingMs: 600_000, Heard: noon}}
+	s.show(busy, held{}, noon)
+	s.show(busy, held{}, noon.Add(patience))
+	s.show(nil, held{calls: 1, lost: 1}, noon.Add(time.Minute))
+	spent := map[int64]running.Wait{2: {ID: 2, Upstream: "anthropic", Cause: "usage limit reached", OpensAt: noon.Add(3 * time.Hour)}}
+	s.show(spent, held{calls: 1, lost: 1}, noon.Add(2*time.Minute))
+	s.show(nil, held{calls: 2, lost: 2}, noon.Add(3*time.Minute))
+	var titles []string
+	for _, n := range *told {
+		titles = append(titles, n.Title())
+	}
+	if got, want := strings.Join(titles, ", "), "anthropic fails, anthropic is not asked any longer, anthropic: limit reached"; got != want {
+		t.Errorf("told %s, want %s", got, want)
 	}
 }
 
@@ -81,7 +100,7 @@ func TestWatch_CountsWhatWasHeld(t *testing.T) {
 		case 1:
 			fmt.Fprint(w, ": hello\n\nevent: snapshot\ndata: {\"waits\":[{\"id\":1,\"cause\":\"x\"},{\"id\":2}]}\n\n")
 		case 2: // 2 is over meanwhile
-			fmt.Fprint(w, "event: snapshot\ndata: {\"waits\":[{\"id\":1}]}\n\nevent: wait\ndata: {\"id\":3}\n\nevent: gone\ndata: {\"wait\":3}\n\n")
+			fmt.Fprint(w, "event: snapshot\ndata: {\"waits\":[{\"id\":1}]}\n\nevent: wait\ndata: {\"id\":3}\n\nevent: gone\ndata: {\"wait\":3,\"how\":\"left\"}\n\n")
 			fmt.Fprint(w, "event: gone\ndata: {\"wait\":99}\n\nevent: wait\ndata: damaged\n\n")
 			w.(http.Flusher).Flush()
 			close(done)
@@ -93,13 +112,38 @@ func TestWatch_CountsWhatWasHeld(t *testing.T) {
 	<-done
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
 		watched.mu.Lock()
-		held := watched.held
+		calls := watched.held.calls
 		watched.mu.Unlock()
-		if held == 2 {
+		if calls == 2 {
 			break
 		}
 	}
-	if got, want := watched.end(), "held 3 calls at "+s.URL+", for this and other programs, 1s"; !strings.HasPrefix(got, want[:len(want)-2]) {
+	if got, want := watched.end(), "held 3 calls (1 not answered) at "+s.URL+", for this and other programs, 1s"; !strings.HasPrefix(got, want[:len(want)-2]) {
 		t.Errorf("end: got %q, want %q", got, want)
+	}
+}
+
+// TestWatch_EndsWithHowTheLastCallHasEnded is about a call that its program leaves when it ends.
+func TestWatch_EndsWithHowTheLastCallHasEnded(t *testing.T) {
+	waiting, ending := make(chan struct{}), make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "event: snapshot\ndata: {\"waits\":[{\"id\":1,\"cause\":\"usage limit reached\",\"opensAt\":\"2027-01-01T00:00:00Z\"}]}\n\n")
+		w.(http.Flusher).Flush()
+		<-ending
+		fmt.Fprint(w, "event: gone\ndata: {\"wait\":1,\"how\":\"left\"}\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer s.Close()
+	shown, out, told := newScreen()
+	shown.tell = func(n notify.Notice) { *told = append(*told, n); close(waiting) }
+	watched := watch(t.Context(), gateway{Gateway: running.Gateway{URL: s.URL}, own: true}, shown)
+	<-waiting
+	close(ending)
+	if got, want := watched.end(), "held 1 call (1 not answered), 1s"; got != want {
+		t.Errorf("end: got %q, want %q", got, want)
+	}
+	if !strings.HasSuffix(out.String(), "\x1b[23;2t") || len(*told) != 1 {
+		t.Errorf("wrote %q and told %v, want the program's title at the end, and the limit alone", out, *told)
 	}
 }

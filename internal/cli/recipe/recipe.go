@@ -4,9 +4,13 @@
 package recipe
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -14,7 +18,12 @@ import (
 type Recipe struct {
 	Env  map[string]string // in which {url} is the gateway's address
 	Args []string          // before the program's own; likewise
-	Need string            // an upstream that the gateway must have; "": those of every gateway
+	Need Upstream          // that the gateway must have; zero: those of every gateway
+}
+
+// Upstream is a provider that a gateway goes on to.
+type Upstream struct {
+	Name, URL string
 }
 
 // everywhere are the variables that programs and SDKs read.
@@ -31,17 +40,17 @@ var everywhere = map[string]string{
 	"OLLAMA_API_BASE":            "{url}",
 }
 
-// chatgpt is the upstream that Codex needs with the login of a ChatGPT account.
-const chatgpt = "chatgpt"
+// chatgpt is what Codex needs with the login of a ChatGPT account.
+var chatgpt = Upstream{"chatgpt", "https://chatgpt.com/backend-api/codex"}
 
 // For returns what a program needs. The environment may say which login it uses.
 func For(program string, env func(string) string) Recipe {
 	r := Recipe{Env: everywhere}
-	switch name := strings.TrimSuffix(filepath.Base(program), ".exe"); name {
+	switch nameOf(program) {
 	case "codex": // reads no variable
 		path := "/v1"
 		if codexLogin(env) {
-			r.Need, path = chatgpt, "/"+chatgpt
+			r.Need, path = chatgpt, "/"+chatgpt.Name
 		}
 		r.Args = []string{"-c", `openai_base_url="{url}` + path + `"`}
 	case "opencode":
@@ -50,13 +59,34 @@ func For(program string, env func(string) string) Recipe {
 	return r
 }
 
+// WithoutTitles returns the recipe with what keeps a program from changing the terminal's title several times a second,
+// which no other title would survive. What its user has set stays.
+func (r Recipe) WithoutTitles(program string, env func(string) string) Recipe {
+	switch nameOf(program) {
+	case "claude":
+		if variable := "CLAUDE_CODE_DISABLE_TERMINAL_TITLE"; env(variable) == "" {
+			r.Env = maps.Clone(r.Env)
+			r.Env[variable] = "1"
+		}
+	case "codex":
+		if text, _ := os.ReadFile(filepath.Join(codexHome(env), "config.toml")); !bytes.Contains(text, []byte("terminal_title")) {
+			r.Args = append(slices.Clip(r.Args), "-c", `tui.terminal_title=["project-name"]`) // without what moves
+		}
+	}
+	return r
+}
+
+// nameOf returns the name of a program, whose path it may be.
+func nameOf(program string) string { return strings.TrimSuffix(filepath.Base(program), ".exe") }
+
+// codexHome returns the folder of Codex's settings.
+func codexHome(env func(string) string) string {
+	return cmp.Or(env("CODEX_HOME"), filepath.Join(env("HOME"), ".codex"))
+}
+
 // codexLogin reports whether Codex is logged in with a ChatGPT account and not with a key.
 func codexLogin(env func(string) string) bool {
-	home := env("CODEX_HOME")
-	if home == "" {
-		home = filepath.Join(env("HOME"), ".codex")
-	}
-	text, err := os.ReadFile(filepath.Join(home, "auth.json"))
+	text, err := os.ReadFile(filepath.Join(codexHome(env), "auth.json"))
 	if err != nil {
 		return false
 	}
@@ -92,7 +122,7 @@ func member(of map[string]any, name string) map[string]any {
 	return m
 }
 
-// Upstreams are the variables whose present value is another address of a provider, such as a company's proxy. The
+// Upstreams are the variables whose present value is another address of a provider, such as a company's own. The
 // gateway goes on to that address.
 func Upstreams() map[string]string {
 	return map[string]string{

@@ -52,8 +52,8 @@ func TestRecipe_EachProgramGetsWhatItReads(t *testing.T) {
 		if c.variable != "" && r.Env[c.variable] != c.value {
 			t.Errorf("%s: %s is %q, want %q", c.program, c.variable, r.Env[c.variable], c.value)
 		}
-		if !slices.Equal(r.Args, c.args) || r.Need != c.need {
-			t.Errorf("%s with %v: arguments %q and need %q, want %q and %q", c.program, c.env, r.Args, r.Need, c.args, c.need)
+		if !slices.Equal(r.Args, c.args) || r.Need.Name != c.need {
+			t.Errorf("%s with %v: arguments %q and need %q, want %q and %q", c.program, c.env, r.Args, r.Need.Name, c.args, c.need)
 		}
 	}
 }
@@ -77,5 +77,34 @@ func TestRecipe_AddsToOpencodesOwnConfiguration(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("with %s (-want +got):\n%s", has, diff)
 		}
+	}
+}
+
+func TestRecipe_WithoutTitlesThatMove(t *testing.T) {
+	const variable = "CLAUDE_CODE_DISABLE_TERMINAL_TITLE"
+	home := t.TempDir()
+	settings := filepath.Join(home, "config.toml")
+	titles := func(program string, env map[string]string) recipe.Recipe {
+		env["CODEX_HOME"] = home
+		return recipe.For(program, variables(env)).WithoutTitles(program, variables(env))
+	}
+	if got := titles("/bin/claude", map[string]string{}).Env[variable]; got != "1" {
+		t.Errorf("claude: %s is %q, want 1", variable, got)
+	}
+	if got, has := titles("claude", map[string]string{variable: "0"}).Env[variable]; has {
+		t.Errorf("claude, whose user has set %s: it becomes %q, want it left alone", variable, got)
+	}
+	if got := recipe.For("claude", variables(nil)).Env[variable]; got != "" {
+		t.Errorf("claude with its titles: %s is %q, want none", variable, got)
+	}
+	want := []string{"-c", `openai_base_url="{url}/v1"`, "-c", `tui.terminal_title=["project-name"]`}
+	if got := titles("codex", map[string]string{}).Args; !slices.Equal(got, want) {
+		t.Errorf("codex: arguments %q, want %q", got, want)
+	}
+	if err := os.WriteFile(settings, []byte("[tui]\nterminal_title = [\"thread-title\"]\n"), 0o600); err != nil {
+		t.Fatalf("settings of Codex: %v", err)
+	}
+	if got := titles("codex", map[string]string{}).Args; !slices.Equal(got, want[:2]) {
+		t.Errorf("codex, whose user has chosen a title: arguments %q, want %q", got, want[:2])
 	}
 }

@@ -196,13 +196,21 @@ func (c *Config) URL() string {
 	return scheme + net.JoinHostPort(host, port)
 }
 
-// SetUpstream overrides the base URL of an upstream, or adds the upstream if its name is that of an API.
+// logins are the APIs of upstreams that only a login uses.
+var logins = map[string]string{"chatgpt": "openai"}
+
+// SetUpstream overrides the base URL of an upstream, or adds the upstream if its name is that of an API or chatgpt, to
+// which Codex goes with the login of a ChatGPT account.
 func (c *Config) SetUpstream(name, base, origin string) error {
 	if !slices.Contains(c.Upstreams(), name) {
-		if !slices.Contains(gateway.APIs(), name) {
+		api := logins[name]
+		if slices.Contains(gateway.APIs(), name) {
+			api = name
+		}
+		if api == "" {
 			return fmt.Errorf("unknown upstream %q; want %s", name, orList(c.Upstreams()))
 		}
-		c.upstreams = append(slices.Clip(c.all()), named[upstream]{name, upstream{api: name}})
+		c.upstreams = append(slices.Clip(c.all()), named[upstream]{name, upstream{api: api}})
 	}
 	if _, err := parseBase(base); err != nil {
 		return err

@@ -44,7 +44,7 @@ type Notice struct {
 	Resets    time.Time // of a limit, as the provider states it; zero: unknown
 	Lasted    time.Duration
 	Recovered bool   // it ended with an answer, and not because none is asked for
-	Tries     int    // requests that were sent to the upstream meanwhile
+	Tries     int    // requests that were sent to the upstream meanwhile; 0: not known
 	Failures  int    // of these
 	Calls     int    // that had to wait
 	Held      int    // of these, answered
@@ -98,7 +98,11 @@ func (n Notice) Text() string {
 	}
 	switch n.Event {
 	case Began, Continues:
-		say("%s since %s, %d %% of %s failed.", capital(cmp.Or(n.Cause, "failing")), clock(n.Began, n.At), n.FailedPercent(), plural.Count(n.Tries, "request", "requests"))
+		since := fmt.Sprintf("%s since %s", capital(cmp.Or(n.Cause, "failing")), clock(n.Began, n.At))
+		if n.Tries > 0 {
+			since += fmt.Sprintf(", %d %% of %s failed", n.FailedPercent(), plural.Count(n.Tries, "request", "requests"))
+		}
+		say("%s.", since)
 		if n.Partial {
 			say("Other models are answered.")
 		}

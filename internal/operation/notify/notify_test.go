@@ -79,6 +79,14 @@ func outage() notify.Notice {
 	}
 }
 
+func TestNotice_LeavesOutWhatIsNotKnown(t *testing.T) {
+	n := outage()
+	n.Tries, n.Failures, n.Vendor, n.Models = 0, 0, "", nil
+	if got, want := n.Text(), "Server overloaded since "+n.Began.Local().Format("15:04 MST")+". 4 calls are waiting."; got != want {
+		t.Errorf("text without a number of requests: got %q, want %q", got, want)
+	}
+}
+
 func TestTarget_SendsEachKind(t *testing.T) {
 	local := outage().Began.Local().Format("15:04 MST")
 	words := "Server overloaded since " + local + ", 71 % of 17 requests failed. Their status page says: All Systems Operational. 4 calls are waiting. Models: claude-opus-5."

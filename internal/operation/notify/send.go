@@ -19,6 +19,7 @@ import (
 
 const (
 	sendTime    = 10 * time.Second // of one try
+	showTime    = time.Second      // for a desktop's program to end once its time is over
 	answerBound = 4 << 10          // bytes of an answer
 )
 
@@ -104,7 +105,9 @@ func (t *Target) show(ctx context.Context, n Notice) error {
 		return &fault.Error{Kind: fault.Invalid, Message: err.Error()}
 	}
 	name, args := desktopCommand(runtime.GOOS, n.Title(), text)
-	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = showTime
+	out, err := cmd.CombinedOutput()
 	switch said := strings.TrimSpace(string(out[:min(len(out), answerBound)])); {
 	case err == nil:
 		return nil
