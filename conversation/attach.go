@@ -154,7 +154,7 @@ func (f *reader) take(record store.Record) error {
 // public reports whether a record is public.
 func public(kind string) bool {
 	switch kind {
-	case created, steers, running, released, parked, crashed, survived, abortRequested:
+	case created, steers, running, released, parked, crashed, survived, abortRequested, movedOn:
 		return false
 	}
 	return true

@@ -56,12 +56,13 @@ type current struct {
 	failed  policy.Run // of the supervisor's policy: workers that have failed in a row
 	due     time.Time  // when it is taken up again after the last of them; zero: at once
 	asked   time.Time  // when the user was asked to approve a call last
-	left    bool       // its last worker has left it to the user
+	left    bool       // its last worker has left it to the user, or to one that asks another model
 	held    bool       // a worker has it, or has died of it
 	claimed time.Time  // when that worker has taken it up
 	proven  bool       // that worker did not die soon after that
 	job     string     // the id of that worker's job
 	abort   bool
+	moves   int          // how often it has moved to another model
 	lost    bool         // a part of its record was lost
 	metrics turn.Metrics // of what has passed
 }
@@ -144,6 +145,8 @@ func (l *log) progress(r store.Record, n note) {
 		l.now.held = false
 	case abort:
 		l.now.abort = true
+	case move:
+		l.moved(n, r.Time)
 	}
 }
 

@@ -28,6 +28,7 @@ const (
 	crashed        = "turn-crashed"
 	survived       = "turn-survived"
 	abortRequested = "turn-abort-requested"
+	movedOn        = "turn-moved"
 )
 
 // format is that of the records of this version. The first record has it.
@@ -52,6 +53,7 @@ func (park) note() string     { return parked }
 func (crash) note() string    { return crashed }
 func (survive) note() string  { return survived }
 func (abort) note() string    { return abortRequested }
+func (move) note() string     { return movedOn }
 
 // encode returns the record of a content: a [wire.Body], or a note.
 func encode(turnID string, content any, now time.Time) (r store.Record, err error) {
@@ -88,6 +90,8 @@ func decode(r store.Record) (any, error) {
 		return survive{}, nil
 	case abortRequested:
 		return abort{}, nil
+	case movedOn:
+		return read[move](r)
 	}
 	return wire.Unmarshal(r.Type, r.Body)
 }

@@ -29,6 +29,7 @@ type worker struct {
 	turn       string
 	job        string // the id of the job that it executes
 	epoch      int
+	moves      int                         // of the turn when it took it
 	parent     string                      // the traceparent of the turn's request; "": none
 	now        bool                        // a user has asked for the first try
 	retryAsked bool                        // a user has asked for the next one since its wait was told of
@@ -59,12 +60,14 @@ func (w *worker) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.parent = w.log.now.parent
+	w.parent, w.moves = w.log.now.parent, w.log.now.moves
 	err = w.run(ctx, input)
 	var f *failed
 	switch {
 	case errors.As(err, &f):
 		return w.supervise(ctx, f, time.Now())
+	case errors.Is(err, errMoved):
+		return w.resumeMoved(ctx)
 	case errors.Is(err, errParked) && w.retryRequested(): // meanwhile
 		return w.runner.enqueueAccepted(context.WithoutCancel(ctx), newJob(w.log.id, w.turn, payload{Woken: true, Now: true}))
 	case errors.Is(err, errParked):
@@ -236,8 +239,12 @@ func (w *worker) checkEpoch(l *log) error {
 	if l.now.id != w.turn || l.now.epoch != w.epoch {
 		return errElsewhere
 	}
-	if l.now.abort && w.stop != nil {
+	switch {
+	case w.stop == nil:
+	case l.now.abort:
 		w.stop(errAborted)
+	case l.now.moves != w.moves:
+		w.stop(errMoved)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -41,6 +42,33 @@ func TestChangeConversation_ChangesNamedSettings(t *testing.T) {
 		p.refused(400, "invalid-input", "PATCH", "/"+c, `{"model":"unheard-of"}`)
 		p.refused(400, "invalid-input", "PATCH", "/"+c, `{"modle":"x"}`)
 		p.refused(404, "not-found", "PATCH", "/none", `{"title":"x"}`)
+	})
+}
+
+// A turn that waits moves to another model; one that does not, and an unknown model, are refused.
+func TestMove_TurnThatWaitsAsksAnotherModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		known := &conversations.API{Settle: func(s conversation.Settings) (conversation.Settings, error) {
+			if s.Model == "unheard-of" {
+				return s, errors.New("no such model")
+			}
+			return s, nil
+		}}
+		p := newConversationServerWith(t, known, server.Config{}, store.Memory(), llmtest.Fails(&fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy"}), llmtest.Says("hello you"))
+		c := p.create("")
+		p.refused(409, "not-running", "POST", "/"+c+"/move", `{"model":"acme/small"}`)
+		p.say(c, "hello")
+		synctest.Wait()
+		p.refused(400, "invalid-input", "POST", "/"+c+"/move", `{"model":"unheard-of"}`)
+		p.refused(400, "invalid-input", "POST", "/"+c+"/move", `{}`)
+		if status, a := p.ask("POST", "/"+c+"/move", `{"model":"acme/small"}`); status != 202 || a["did"] != "move" {
+			t.Errorf("status %d: %v, want 202 and move", status, a)
+		}
+		synctest.Wait()
+		got := strings.Join(p.ndjson("GET", "/"+c+"/events?until=sealed", ""), "\n")
+		if !strings.Contains(got, "switched") || !strings.Contains(got, "model: hello you") {
+			t.Errorf("events: got\n%s\nwant a switch and the answer, without waiting", got)
+		}
 	})
 }
 

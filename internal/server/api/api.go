@@ -137,6 +137,11 @@ type Again struct {
 	ID string `json:"id,omitzero"` // of the new turn; "": the server chooses one
 }
 
+// Move is the body that lets the running turn ask another model.
+type Move struct {
+	Model string `json:"model"` // such as "openai/gpt-5"
+}
+
 // Stop is the body that stops a turn.
 type Stop struct {
 	TurnID string `json:"turnId,omitzero"` // "": the turn in progress, whichever it is
@@ -160,10 +165,11 @@ type NewText struct {
 
 // Command is one action in a conversation, as a message of a WebSocket.
 type Command struct {
-	Do     string `json:"do"`              // "say", "again", "stop", "now", "edit", "remove", "steer" or "answer"
+	Do     string `json:"do"`              // "say", "again", "stop", "now", "move", "edit", "remove", "steer" or "answer"
 	ID     string `json:"id,omitzero"`     // of the input, or of the call to answer; "" with "say": the server chooses one
 	Text   string `json:"text,omitzero"`   // to say, or the new text of an input
 	TurnID string `json:"turnId,omitzero"` // of the turn to stop; "": the turn in progress, whichever it is
+	Model  string `json:"model,omitzero"`  // that the turn in progress moves to
 
 	Decision turn.Decision `json:"decision,omitzero"`    // the answer: "allow-once", "allow-always" (this tool in this conversation) or "deny"
 	Parent   string        `json:"traceparent,omitzero"` // of the client's span (W3C Trace Context); "": that of the handshake

@@ -102,6 +102,11 @@ func (c Client) Stop(ctx context.Context, id, turnID string) error {
 	return c.call(ctx, http.MethodPost, pathOf(id)+"/stop", api.Stop{TurnID: turnID}, nil)
 }
 
+// Move lets the turn in progress, which waits, ask another model.
+func (c Client) Move(ctx context.Context, id, model string) error {
+	return c.call(ctx, http.MethodPost, pathOf(id)+"/move", api.Move{Model: model}, nil)
+}
+
 // Answer answers whether a call that waits for approval may run. It retries: the same answer twice is one.
 func (c Client) Answer(ctx context.Context, id, call string, d turn.Decision) error {
 	return c.persist(ctx, pathOf(id)+"/approvals/"+url.PathEscape(call), api.NewAnswer{Decision: d})

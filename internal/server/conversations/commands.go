@@ -27,6 +27,8 @@ func (a *API) do(ctx context.Context, id string, c api.Command) (d api.Done, err
 		err = a.Runner.Stop(ctx, id, c.TurnID)
 	case "now":
 		err = a.Runner.RetryNow(ctx, id)
+	case "move":
+		err = a.move(ctx, id, c.Model)
 	case "edit":
 		err = a.Runner.Edit(ctx, id, c.ID, c.Text)
 	case "remove":
@@ -36,7 +38,7 @@ func (a *API) do(ctx context.Context, id string, c api.Command) (d api.Done, err
 	case "answer":
 		err = a.Runner.Answer(ctx, id, c.ID, c.Decision)
 	default:
-		err = rest.Problem(http.StatusBadRequest, `want {"do":"say"}, or again, stop, now, edit, remove, steer, answer`)
+		err = rest.Problem(http.StatusBadRequest, `want {"do":"say"}, or again, stop, now, move, edit, remove, steer, answer`)
 	}
 	return d, err
 }
@@ -96,6 +98,30 @@ func (a *API) now(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return a.answerDo(w, r, api.Command{Do: "now"})
+}
+
+// move lets the turn that waits ask another model.
+func (a *API) move(ctx context.Context, id, model string) error {
+	v, err := a.Runner.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if model == "" {
+		return rest.Problem(http.StatusBadRequest, "want a model to move to")
+	}
+	v.Settings.Model = model
+	if _, err := a.settle(v.Settings); err != nil {
+		return err
+	}
+	return a.Runner.Move(ctx, id, model)
+}
+
+func (a *API) moveTurn(w http.ResponseWriter, r *http.Request) error {
+	b, err := rest.Read[api.Move](w, r, rest.ActionBound)
+	if err != nil {
+		return err
+	}
+	return a.answerDo(w, r, api.Command{Do: "move", Model: b.Model})
 }
 
 func (a *API) steer(w http.ResponseWriter, r *http.Request) error {

@@ -55,6 +55,7 @@ func (a *API) operations() []rest.Operation {
 		{Method: http.MethodPost, Path: one + "/again", Name: "askAgain", Summary: "ask again what the last turn left unanswered", Serve: a.again},
 		{Method: http.MethodPost, Path: one + "/stop", Name: "stopTurn", Summary: "stop the running turn", Serve: a.stop},
 		{Method: http.MethodPost, Path: one + "/now", Name: "tryNow", Summary: "end the wait of the running turn", Serve: a.now},
+		{Method: http.MethodPost, Path: one + "/move", Name: "moveTurn", Summary: "let the running turn, which waits, ask another model", Serve: a.moveTurn},
 		{Method: http.MethodGet, Path: "/-/approvals", Name: "listApprovals", Summary: "list the tool calls of all conversations that wait for approval", Serve: a.allApprovals},
 		{Method: http.MethodGet, Path: one + "/approvals", Name: "listApprovalsOf", Summary: "list those of one", Serve: a.approvals},
 		{Method: http.MethodPost, Path: one + "/approvals/{call}", Name: "answerApproval", Summary: "allow or deny one", Serve: a.answerApproval},

@@ -61,6 +61,7 @@ func detailsByName() map[string]details {
 		},
 		"stopTurn":           {in: api.Stop{}, out: api.Done{}, status: 202, codes: "not-running already-stopped " + write},
 		"tryNow":             {out: api.Done{}, status: 202, codes: "not-running " + write},
+		"moveTurn":           {in: api.Move{}, out: api.Done{}, status: 202, codes: "not-running not-waiting " + write},
 		"listQueue":          {out: api.Queue{}, status: 200, codes: here},
 		"editInput":          {in: api.NewText{}, out: api.Input{}, status: 200, codes: "not-queued " + write},
 		"exportConversation": {status: 200, records: true, codes: here},

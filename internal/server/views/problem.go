@@ -22,6 +22,7 @@ var known = []struct {
 	{conversation.ErrQueueFull, http.StatusTooManyRequests, "queue-full"},
 	{store.ErrInvalid, http.StatusBadRequest, "invalid-input"},
 	{conversation.ErrIdle, http.StatusConflict, "not-running"},
+	{conversation.ErrNotWaiting, http.StatusConflict, "not-waiting"},
 	{conversation.ErrAnswered, http.StatusConflict, "answered"},
 	{conversation.ErrStopped, http.StatusConflict, "already-stopped"},
 	{conversation.ErrNotQueued, http.StatusConflict, "not-queued"},

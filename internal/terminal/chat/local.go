@@ -160,6 +160,8 @@ func (l *local) Do(ctx context.Context, c tui.Command) error {
 	case tui.Retry:
 		_, err := l.runner.RetryTurn(ctx, l.id, c.ID)
 		return err
+	case tui.Move:
+		return l.move(ctx, c.Model)
 	case tui.RetryNow:
 		return l.runner.RetryNow(ctx, l.id)
 	case tui.Cancel:
@@ -170,6 +172,18 @@ func (l *local) Do(ctx context.Context, c tui.Command) error {
 		return l.change(ctx, c.Settings)
 	}
 	return nil
+}
+
+func (l *local) move(ctx context.Context, model string) error {
+	v, err := l.runner.Get(ctx, l.id)
+	if err != nil {
+		return err
+	}
+	v.Settings.Model = model
+	if _, err := l.folder.validate(v.Settings); err != nil {
+		return err
+	}
+	return l.runner.Move(ctx, l.id, model)
 }
 
 func (l *local) change(ctx context.Context, s conversation.Settings) error {

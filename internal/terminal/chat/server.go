@@ -78,6 +78,8 @@ func (r *remote) Do(ctx context.Context, c tui.Command) error {
 		return r.client.Steer(ctx, r.id, c.ID)
 	case tui.Retry:
 		return r.client.Again(ctx, r.id, c.ID)
+	case tui.Move:
+		return r.client.Move(ctx, r.id, c.Model)
 	case tui.RetryNow:
 		return r.client.Now(ctx, r.id)
 	case tui.Cancel:

@@ -58,6 +58,7 @@ type (
 	Remove   struct{ ID string }                      // remove a queued input
 	Steer    struct{ ID string }                      // pass a queued input to the turn in progress
 	Retry    struct{ ID string }                      // answer the last prompt again, in the turn ID
+	Move     struct{ Model string }                   // ask another model in the turn in progress, which waits
 	RetryNow struct{}                                 // end the wait of the turn in progress
 	Cancel   struct{ ID string }                      // cancel a turn; "": the one in progress
 	Change   struct{ Settings conversation.Settings } // use other settings from the next turn on
@@ -71,6 +72,7 @@ func (Send) command()     {}
 func (Remove) command()   {}
 func (Steer) command()    {}
 func (Retry) command()    {}
+func (Move) command()     {}
 func (RetryNow) command() {}
 func (Cancel) command()   {}
 func (Change) command()   {}

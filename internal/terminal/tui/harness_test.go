@@ -114,6 +114,8 @@ func (c *serviceConversation) Do(ctx context.Context, command tui.Command) (err 
 		err = c.s.runner.Steer(ctx, c.id, command.ID)
 	case tui.Retry:
 		_, err = c.s.runner.RetryTurn(ctx, c.id, command.ID)
+	case tui.Move:
+		err = c.s.runner.Move(ctx, c.id, command.Model)
 	case tui.RetryNow:
 		err = c.s.runner.RetryNow(ctx, c.id)
 	case tui.Cancel:

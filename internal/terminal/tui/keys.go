@@ -96,6 +96,9 @@ func (m *model) shortcut(k string) (cmd tea.Cmd, taken bool) {
 		return m.retryNow(), true
 	case k == "r" && m.turn.retryable && m.turn.id == "":
 		return m.retryTurn(), true
+	case k == "m" && m.wait != nil && m.lost == nil:
+		m.composer.SetValue("/model ")
+		return m.complete(), true
 	case k == "d" && m.wait != nil && m.lost == nil:
 		m.showDetails = !m.showDetails
 		return nil, true

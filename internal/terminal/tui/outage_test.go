@@ -127,6 +127,36 @@ func TestAttended_SaysThatTheQuickTriesAreUsedUp(t *testing.T) {
 	})
 }
 
+// In a wait, m asks for another model, and the turn asks that one at once.
+func TestWait_KeyMMovesTheTurnToAnotherModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newService(t, append(fails(3, llmtest.Says("From the other one.")), llmtest.Says("Yes."))...)
+		c := config(h)
+		c.Models = func() []string { return []string{"acme/large", "acme/small"} }
+		s := start(t, c, 80, 24)
+		s.types("Are you there?")
+		s.wait(5 * time.Second) // in the third wait, of four seconds
+		s.keys("m")
+		s.wait(0)
+		if live := s.live(); !strings.Contains(live, "> /model ") || !strings.Contains(live, "acme/small") {
+			t.Errorf("after m: got this, want the models to choose from:\n%s", live)
+		}
+		for _, r := range "acme/small" {
+			s.keys(string(r))
+		}
+		s.keys("enter")
+		s.wait(time.Second)
+		s.sees("switching to acme/small", "From the other one.")
+		if n := strings.Count(s.screen(), "answers from the next turn on"); n != 0 {
+			t.Errorf("got the line about the next turn, want none: this one has moved\n%s", s.screen())
+		}
+		s.types("And now?")
+		if s.misses("acme/large · /help"); len(h.model.Requests()) != 5 {
+			t.Errorf("requests: got %d, want 5", len(h.model.Requests()))
+		}
+	})
+}
+
 // What does not pass by itself is not offered to be tried again.
 func TestFailure_OffersNoTryThatCannotHelp(t *testing.T) {
 	for _, kind := range []fault.Kind{fault.Auth, fault.Invalid, fault.Refused, fault.TooLong} {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
@@ -33,7 +35,7 @@ func parseCommand(text string) (slashCommand, bool) {
 func slashCommands() []completion {
 	return []completion{
 		{"/help", "keys and commands"},
-		{"/model", "NAME: switch to another model"},
+		{"/model", "NAME: switch to another model, in a wait also this turn"},
 		{"/new", "start a new conversation"},
 		{"/quit", "quit; the conversation is kept"},
 		{"/resume", "[ID]: continue another conversation"},
@@ -80,6 +82,7 @@ func (m *model) printHelp() {
 		{"Tab", "complete; with an empty composer: pass the queued prompt to the turn"},
 		{"↑ ↓", "take back a queued prompt; recall earlier prompts"},
 		{"r", "while waiting: retry now; after a failure: try again"},
+		{"m", "while waiting: another model for this turn and those after it"},
 		{"d", "details of the failure: status, request id, tries"},
 		{"Ctrl+C", "cancel (Esc twice as well); twice when idle: quit"},
 		{"Ctrl+D", "quit"},
@@ -108,14 +111,48 @@ func (m *model) setModel(name string) tea.Cmd {
 		m.showHint("The model is " + name)
 		return nil
 	}
-	return m.do(Change{s}, func(m *model, err error) {
+	change := func(err error) {
 		if err != nil {
 			m.printError("Could not switch the model: " + err.Error())
 			return
 		}
 		m.settings = s
-		m.emit(m.paint.faint(truncate("· "+printable.Line(name)+" answers from the next turn on", m.width)))
+	}
+	if m.wait != nil && m.lost == nil {
+		return m.moveTurn(s, change)
+	}
+	return m.do(Change{s}, func(m *model, err error) {
+		if change(err); err == nil {
+			m.announceModel()
+		}
 	})
+}
+
+// moveTurn lets the turn that waits ask another model, and those after it.
+func (m *model) moveTurn(s conversation.Settings, change func(error)) tea.Cmd {
+	ctx, conv := m.ctx, m.conv
+	return async(func() outcome {
+		err := conv.Do(ctx, Change{s})
+		var moved error
+		if err == nil {
+			moved = conv.Do(ctx, Move{s.Model})
+		}
+		return func(m *model) tea.Cmd {
+			switch change(err); {
+			case err != nil || moved == nil: // the turn tells of the switch
+			case errors.Is(moved, conversation.ErrNotWaiting) || errors.Is(moved, conversation.ErrIdle):
+				m.announceModel() // it has come too late for this turn
+			default:
+				m.printError("Could not move the turn: " + moved.Error())
+			}
+			return nil
+		}
+	})
+}
+
+// announceModel prints which model answers the turns to come.
+func (m *model) announceModel() {
+	m.emit(m.paint.faint(truncate("· "+printable.Line(m.settings.Model)+" answers from the next turn on", m.width)))
 }
 
 // maxListed is how many conversations are listed.

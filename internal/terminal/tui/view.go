@@ -224,7 +224,10 @@ func (m *model) keyHints() string {
 		}
 	}
 	busy, empty := m.turn.id != "", !m.hasDraft()
-	add(m.wait != nil && m.lost == nil && empty, "r now · d details")
+	waits := m.wait != nil && m.lost == nil && empty
+	add(waits, "r now")
+	add(waits && m.width >= 60, "m another model")
+	add(waits, "d details")
 	add(!busy && m.turn.retryable && empty, "r tries again")
 	add(busy && !empty, "Enter queues")
 	add(len(m.queue) > 0 && empty, "↑ takes back")
