@@ -59,10 +59,14 @@ type Admission string
 const (
 	AdmissionLearned Admission = "learned" // those wait that would exceed a limit which the upstream states, or has refused beyond
 	AdmissionOff     Admission = "off"     // none waits
+
+	// AdmissionAdaptive is AdmissionLearned, and where the upstream states no limits as few are in flight as its
+	// answers need to begin soon: for a server of one's own.
+	AdmissionAdaptive Admission = "adaptive"
 )
 
 // Admissions returns all of them.
-func Admissions() []Admission { return []Admission{AdmissionLearned, AdmissionOff} }
+func Admissions() []Admission { return []Admission{AdmissionLearned, AdmissionAdaptive, AdmissionOff} }
 
 // SocketMode is what happens to a client that opens a WebSocket for OpenAI's Responses API, as Codex does.
 type SocketMode string

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/clip"
 	"github.com/ridethrough/ridethrough/ratelimit"
 )
@@ -30,6 +31,7 @@ func (s *sharedRequest) roomKey() ratelimit.Key {
 func (s *sharedRequest) enterQueue() {
 	s.headroom.Close(&s.room)
 	s.room.Key, s.room.Reserve, s.room.Request = s.roomKey(), s.failover.settings.reserve, (*queued)(s)
+	s.room.Adaptive = s.failover.settings.admission == AdmissionAdaptive
 }
 
 // awaitRoom waits until the limits that the upstream states leave room for a try.
@@ -52,6 +54,17 @@ func (s *sharedRequest) awaitRoom(ctx context.Context) error {
 		return errPatience
 	}
 	return err
+}
+
+// roomOutcome returns the outcome of a try for the limit of concurrency; nil: its answer has begun.
+func roomOutcome(f *fault.Error) ratelimit.Outcome {
+	switch {
+	case f == nil:
+		return ratelimit.Began
+	case f.Kind == fault.Overloaded || f.Kind == fault.RateLimited || f.Kind == fault.Timeout:
+		return ratelimit.Overloaded
+	}
+	return ratelimit.Failed
 }
 
 // A wait for room is an event from queueTold on, and worth compressing the body from compressFrom on.

@@ -244,6 +244,11 @@ func bare(err error) error {
 // onTry reports a try, and notes one that no other follows.
 func (s *sharedRequest) onTry(t retry.Try) {
 	s.tries++
+	if t.Shared {
+		s.headroom.Yield(&s.room)
+	} else {
+		s.headroom.Tried(&s.room, roomOutcome(t.Fault), t.Took)
+	}
 	s.mu.Lock()
 	silent := t.Fault != nil && t.Fault.Kind == fault.Canceled && !s.open
 	s.open = false

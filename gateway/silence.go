@@ -63,7 +63,11 @@ func (s *sharedRequest) acquireBoth(ctx context.Context) (retry.Permit, error) {
 	if err := s.awaitRoom(ctx); err != nil {
 		return nil, err
 	}
-	return s.caller.Acquire(ctx)
+	p, err := s.caller.Acquire(ctx)
+	if err == nil {
+		s.headroom.Resume(&s.room)
+	}
+	return p, err
 }
 
 // blocked notes that the breaker blocks a try. There is no try in progress, so
@@ -73,6 +77,7 @@ func (s *sharedRequest) blocked(why breaker.BlockReason) {
 	if why == breaker.Paused {
 		state = statePaused
 	}
+	s.headroom.Yield(&s.room)
 	s.block(state)
 }
 

@@ -29,6 +29,10 @@ type Call struct {
 	// Reserve is the share of each limit that is kept for requests which go first.
 	Reserve float64
 
+	// Adaptive has the request wait, where no limits are stated, until so few others of its key are in flight that
+	// its answer begins soon. That is learned from the outcomes of tries: see Tried.
+	Adaptive bool
+
 	entry  *entry // nil: nothing is known that holds it back
 	before spent  // in all when it went, while nothing was known
 	flow   *flow
@@ -44,6 +48,11 @@ type Call struct {
 	waits  bool
 	flies  bool // it has gone, and nothing has come back
 	wake   chan struct{}
+
+	occupies bool    // it counts as in flight for the limit of concurrency
+	begun    bool    // its answer has begun
+	among    int     // so many were in flight when it went, with itself
+	grown    float64 // the bytes by which it is longer than the latest of its flow
 }
 
 // Place is where a request waits.
@@ -59,8 +68,11 @@ func (p Place) String() string {
 	if p.Ahead > 0 {
 		text = strconv.Itoa(p.Ahead) + " ahead, "
 	}
+	seconds := int(math.Ceil(p.In.Seconds()))
 	unit := string(p.Limit.Unit)
 	switch p.Limit.Unit {
+	case AtOnce:
+		return fmt.Sprintf("%s%s requests at once in progress, about %d s", text, short(p.Limit.Limit), seconds)
 	case InputTokens:
 		unit = "input tokens"
 	case OutputTokens:
@@ -70,7 +82,7 @@ func (p Place) String() string {
 	if w := p.Limit.Window; w != 0 && w != time.Minute {
 		per = " in " + w.String()
 	}
-	return fmt.Sprintf("%s%s of %s %s%s left, about %d s", text, short(p.Limit.Remaining), short(p.Limit.Limit), unit, per, int(math.Ceil(p.In.Seconds())))
+	return fmt.Sprintf("%s%s of %s %s%s left, about %d s", text, short(p.Limit.Remaining), short(p.Limit.Limit), unit, per, seconds)
 }
 
 // short writes a number as people do: 450k.
@@ -93,7 +105,7 @@ func (t *Table) Acquire(ctx context.Context, c *Call) error {
 	t.mu.Lock()
 	t.end(c)
 	e := t.entry(c.Key)
-	if !e.paces {
+	if !e.paces && !c.Adaptive {
 		e.uncounted.add(Cost{float64(c.Request.Bytes()) * e.perByte, e.output})
 		c.entry, c.before, c.sent = nil, e.uncounted, t.now()
 		e.went.add(c.sent)
@@ -113,6 +125,9 @@ func (t *Table) Acquire(ctx context.Context, c *Call) error {
 	t.mu.Lock()
 	now := t.now()
 	c.entry, c.flow = e, e.flow(name)
+	if c.Adaptive && e.concurrency == nil {
+		e.concurrency = &concurrency{limit: firstAtOnce}
+	}
 	c.cost, c.passed, c.waits = e.estimate(c.flow, c.bytes, maxTokens), 0, true
 	if e.n == 0 {
 		e.gone = now
@@ -204,9 +219,9 @@ func (t *Table) Close(c *Call) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e, waits := c.entry, c.waits
+	e, frees := c.entry, c.waits || c.occupies
 	t.end(c)
-	if waits {
+	if frees {
 		t.dispatch(e, t.now())
 	}
 }
@@ -222,6 +237,9 @@ func (t *Table) end(c *Call) {
 		c.entry.land(c)
 		c.flow.inFlight--
 		c.flow.idle = t.now()
+		if c.occupies {
+			c.entry.concurrency.end(c, c.flow.idle)
+		}
 	}
 	c.sent = time.Time{}
 	select {

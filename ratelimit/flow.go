@@ -14,8 +14,9 @@ type flow struct {
 	inFlight int
 	idle     time.Time // since when none is in flight; zero: there has been none
 
-	bytes float64 // of the latest request whose usage is known
-	usage Charged
+	latest float64 // the bytes of the latest request that has gone
+	bytes  float64 // of the latest request whose usage is known
+	usage  Charged
 }
 
 // The rules of the order.

@@ -60,6 +60,7 @@ func (t *Table) learn(c *Call, status int, h http.Header) {
 	e := t.entry(c.Key)
 	e.land(c)
 	switch after, _ := strconv.ParseFloat(h.Get("Retry-After"), 64); {
+	case c.Adaptive && !e.paces: // that is Tried's
 	case refuses && after > longestRefusal.Seconds():
 	case refuses:
 		e.learnLimit(now)

@@ -19,7 +19,8 @@ const (
 	Tokens       Unit = "tokens" // of input and output together
 	InputTokens  Unit = "input-tokens"
 	OutputTokens Unit = "output-tokens"
-	Usage        Unit = "usage" // of a subscription: only the share is stated
+	Usage        Unit = "usage"   // of a subscription: only the share is stated
+	AtOnce       Unit = "at-once" // requests in flight: no answer states it
 )
 
 // Limit is one limit of a provider, as an answer has stated it.

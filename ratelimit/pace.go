@@ -72,6 +72,9 @@ func (e *entry) next(now time.Time) (goes *Call, in time.Duration) {
 
 // wait returns how long it takes until there is room for a call while a share of the limits is kept.
 func (e *entry) wait(c *Call, keep float64, now time.Time) (longest time.Duration) {
+	if e.crowded(c) {
+		return probeInterval // unless one of those ends
+	}
 	for i := range e.limits[:e.known] {
 		if k := &e.limits[i]; now.Sub(k.Seen) < outdated {
 			longest = max(longest, k.wait(c.cost.of(k.Unit), keep, now))
@@ -104,6 +107,13 @@ func (e *entry) letGo(t *Table, c *Call, now time.Time) {
 	c.waits, c.flies, c.sent, e.gone = false, true, now, now
 	c.flow.inFlight++
 	e.went.add(now)
+	if c.grown = c.bytes - c.flow.latest; c.grown < 0 {
+		c.grown = c.bytes
+	}
+	c.flow.latest = c.bytes
+	if c.Adaptive {
+		e.concurrency.begin(c)
+	}
 	select {
 	case c.wake <- struct{}{}:
 		clock.Or(t.Clock).Woke(c.wake)
@@ -128,6 +138,10 @@ func (e *entry) placeOf(c *Call, now time.Time) (p Place) {
 	all := spent{1, c.cost}
 	e.ahead(c, func(before *Call) { all.add(before.cost) })
 	p.Ahead = all.n - 1
+	if e.adapts(c) {
+		p.In, p.Limit = e.concurrency.turnIn(p.Ahead), e.concurrency.atOnce(now)
+		return p
+	}
 	for i := range e.limits[:e.known] {
 		k := &e.limits[i]
 		if in := k.until(all.of(k.Unit), c.keeps(), now); in >= p.In && k.rate > 0 {

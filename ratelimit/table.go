@@ -66,6 +66,8 @@ type entry struct {
 	timer     clock.Timer
 	perByte   float64 // tokens of a request
 	output    float64 // tokens of an answer
+
+	concurrency *concurrency // nil: no call has been adaptive
 }
 
 // known is a limit, which levels its share has reached, and what is left of it.
@@ -223,6 +225,9 @@ func (t *Table) Show(upstream string, now time.Time) (all []Headroom) {
 			}
 		}
 		sort.Slice(h.Limits, func(i, j int) bool { return h.Limits[i].Name < h.Limits[j].Name })
+		if e.concurrency != nil && !e.paces {
+			h.Limits = append(h.Limits, e.concurrency.atOnce(now))
+		}
 		if len(h.Limits) > 0 {
 			all = append(all, h)
 		}

@@ -87,7 +87,7 @@ func upstreams() codec[upstream] {
 
 // What admission and reserve are, of upstreams and of routes.
 const (
-	admissionDoc = "`learned` keeps a request waiting that would exceed a limit that the provider states in its answers, `off` sends each at once."
+	admissionDoc = "`learned` keeps a request waiting that would exceed a limit that the provider states in its answers; `adaptive` also keeps so few in flight, where none is stated, that answers begin soon, as a server of one's own needs it; `off` sends each at once."
 	reserveDoc   = "How much of each limit a minute is kept for people: sessions that have paused for 3s, and no agents."
 )
 
