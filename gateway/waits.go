@@ -1,7 +1,7 @@
 package gateway
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -85,10 +85,9 @@ func (w *waitList) list() []waitingCall {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := make([]waitingCall, 0, len(w.all))
-	for _, c := range w.all {
-		all = append(all, c)
+	for _, id := range slices.Sorted(maps.Keys(w.all)) {
+		all = append(all, w.all[id])
 	}
-	slices.SortFunc(all, func(a, b waitingCall) int { return cmp.Compare(a.info.ID, b.info.ID) })
 	return all
 }
 

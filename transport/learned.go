@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -193,8 +193,9 @@ func (l *Learned) Show() (all []FirstByte) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b FirstByte) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Model, b.Model), cmp.Compare(b.Size, a.Size))
+	sort.SliceStable(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Model, b.Model), cmp.Compare(b.Size, a.Size)) < 0
 	})
 	return all
 }

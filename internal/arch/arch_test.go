@@ -176,7 +176,7 @@ var house = []row{
 		floor: 3, path: "internal/cli/agentcmd",
 		uses: "fault/classify agent conversation council fault internal/app internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
 			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history internal/operation/telemetry internal/operation/turns " +
-			"internal/operation/logging internal/server internal/server/api internal/server/audit internal/server/client internal/server/conversations internal/server/councils internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/members internal/terminal/printable internal/terminal/tui " +
+			"internal/operation/logging internal/server internal/server/api internal/server/audit internal/server/client internal/server/conversations internal/server/councils internal/server/description internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/members internal/terminal/printable internal/terminal/tui " +
 			"llm policy store store/background turn wire",
 		parts: "github.com/spf13/cobra",
 	},

@@ -92,10 +92,14 @@ func conforms(t *testing.T, method, address string, status int, answer map[strin
 }
 
 func TestDescriptions_AreServed(t *testing.T) {
-	s := server.New(server.Config{Gateway: &fake{}, Log: slog.New(slog.DiscardHandler)})
+	s := server.New(server.Config{Gateway: &fake{}, OpenAPI: description.OpenAPI(), Log: slog.New(slog.DiscardHandler)})
 	for path, want := range map[string]string{"/-/openapi.json": description.OpenAPI(), "/-/events.schema.json": description.Events()} {
 		if w := ask(s, request("GET", path, "")); w.Code != 200 || w.Body.String() != want || !strings.HasSuffix(w.Header().Get("Content-Type"), "json") {
 			t.Errorf("%s: %d %v", path, w.Code, w.Header())
 		}
+	}
+	s = server.New(server.Config{Gateway: &fake{}, Log: slog.New(slog.DiscardHandler)})
+	if w := ask(s, request("GET", "/-/openapi.json", "")); w.Code != 404 {
+		t.Errorf("/-/openapi.json of a gateway without conversations: got %d, want 404", w.Code)
 	}
 }

@@ -23,7 +23,6 @@ func (s *Server) route() {
 		{Path: "/-/events", Methods: shows, What: "events as they happen, as text/event-stream; Last-Event-ID continues after an event", Serve: c.Feed.Serve(s.readers)},
 		{Path: "/-/livez", Methods: shows, What: "whether the process runs and none of its loops is frozen", Serve: s.livez, Public: true},
 		{Path: "/-/readyz", Methods: shows, What: "whether it takes requests; it never asks an upstream", Serve: s.readyz, Public: true},
-		{Path: "/-/openapi.json", Methods: shows, What: "OpenAPI description of conversations and councils", Serve: text("application/json", description.OpenAPI())},
 		{Path: "/-/events.schema.json", Methods: shows, What: "all events in JSON Schema", Serve: text("application/schema+json", description.Events())},
 	}
 	s.routes = append(s.routes, live.New(live.Config{
@@ -32,6 +31,9 @@ func (s *Server) route() {
 	}).Routes()...)
 	if c.Metrics != nil {
 		s.routes = append(s.routes, rest.Route{Path: "/-/metrics", Methods: shows, What: "metrics for Prometheus", Serve: c.Metrics.ServeHTTP})
+	}
+	if c.OpenAPI != "" {
+		s.routes = append(s.routes, rest.Route{Path: "/-/openapi.json", Methods: shows, What: "OpenAPI description of conversations and councils", Serve: text("application/json", c.OpenAPI)})
 	}
 	for _, e := range c.Extensions {
 		s.routes = append(s.routes, rest.Routes(c.Log, e.Operations(stream.Server{Readers: s.readers, Log: c.Log}))...)

@@ -51,6 +51,7 @@ type Config struct {
 	Page     fs.FS                                   // the files of the page at /-/ui/, with an index.html; nil: there is none
 
 	Extensions    []Extension                           // that are served below /-/ as well; nil: none
+	OpenAPI       string                                // describes them; "": nothing does
 	Conversations live.Conversations                    // that are shown beside the gateway's requests; nil: there are none
 	Store         func() (warnings []string, err error) // the health of their store; nil: there is none
 

@@ -24,6 +24,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server"
 	serverconversations "github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/internal/server/councils"
+	"github.com/ridethrough/ridethrough/internal/server/description"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/background"
 )
@@ -59,6 +60,7 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, conf func
 	w := app.Agents{Models: app.NewModels(c.store.Streams.Env, conf, faults), Watch: watchAll(to), Toolbox: c.toolbox(conf, to.Log)}
 	watcher := turns.New(turns.Council, to.OnTurn)
 	watcher.Group = to.Group
+	to.OpenAPI = description.OpenAPI()
 	council := &councils.API{New: w.Councils(), Watch: watcher.Members}
 	if dir == "" && c.store.URL() == "" {
 		to.Extensions = append(to.Extensions, council)

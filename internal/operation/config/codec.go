@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -71,7 +72,7 @@ func (r *reader) done() error {
 // renamedError returns one error for a file of an earlier version: about its first
 // renamed key, with the new names of the others.
 func (r *reader) renamedError() *Error {
-	slices.SortStableFunc(r.renamed, func(a, b rename) int { return byPosition(a.fault, b.fault) })
+	sort.SliceStable(r.renamed, func(i, j int) bool { return byPosition(r.renamed[i].fault, r.renamed[j].fault) < 0 })
 	first := r.renamed[0]
 	var others []string
 	for _, k := range r.renamed[1:] {
@@ -221,7 +222,7 @@ func byName[T any](words string, name codec[string], of codec[T]) codec[[]named[
 
 // field is a field of S.
 type field[S any] struct {
-	key
+	*key
 	read func(*reader, *node, *S)
 	show func(*S) *node // returns nil if it is unset and has no default
 }
@@ -237,33 +238,39 @@ type key struct {
 // newKey returns the key of a field whose values have the schema s. It copies much, so it is compiled once.
 //
 //go:noinline
-func newKey(name string, s *schema, doc fieldDoc) key {
+func newKey(name string, s *schema, doc fieldDoc) *key {
 	described := *s
 	described.fieldDoc = doc
-	return key{name: name, schema: &described}
+	return &key{name: name, schema: &described}
 }
 
 // newField returns a field; at returns the address of its value.
 func newField[S, T any](name string, f codec[T], at func(*S) *T, doc fieldDoc) field[S] {
+	k, read, show := newKey(name, f.schema, doc), f.read, f.show // and not all of f in each function
 	return field[S]{
-		key: newKey(name, f.schema, doc),
+		key: k,
 		read: func(r *reader, n *node, to *S) {
-			if v, ok := f.read(r, n); ok {
+			if v, ok := read(r, n); ok {
 				*at(to) = v
 			}
 		},
 		show: func(from *S) *node {
 			v := at(from)
-			zero := reflect.ValueOf(v).Elem().IsZero()
-			if zero && doc.def != "" {
-				return &node{kind: text, text: doc.def}
-			}
-			if shown := f.show(*v); !zero || len(shown.entries) > 0 { // fields may have defaults
-				return shown
-			}
-			return nil
+			return k.shown(v, show(*v))
 		},
 	}
+}
+
+// shown returns how a field is shown whose value is at an address; nil: it is left out.
+func (k *key) shown(at any, value *node) *node {
+	zero := reflect.ValueOf(at).Elem().IsZero()
+	switch {
+	case zero && k.schema.def != "":
+		return &node{kind: text, text: k.schema.def}
+	case !zero || len(value.entries) > 0: // fields may have defaults
+		return value
+	}
+	return nil
 }
 
 // formerly sets the field's key in an earlier version, which is rejected with the new name.
@@ -274,7 +281,7 @@ func (f field[S]) formerly(old string) field[S] {
 
 // object is the codec of a mapping with known fields. fresh, unless nil, returns the initial value.
 func object[S any](s *schema, fresh func(*reader, *node) S, fields ...field[S]) codec[S] {
-	keys := make([]key, len(fields))
+	keys := make([]*key, len(fields))
 	for i, f := range fields {
 		keys[i] = f.key
 	}
@@ -304,7 +311,7 @@ func object[S any](s *schema, fresh func(*reader, *node) S, fields ...field[S]) 
 }
 
 // describe makes s the schema of a mapping with fields.
-func (s *schema) describe(fields []key) {
+func (s *schema) describe(fields []*key) {
 	if s.Additional = false; s.Type == nil {
 		s.Type = orNothing()
 	}
@@ -321,15 +328,15 @@ func (n *node) add(name string, value *node) {
 }
 
 // fields reads the fields of a mapping, each with read and its index, and rejects unknown ones.
-func (r *reader) fields(n *node, known []key, read func(i int, n *node)) {
+func (r *reader) fields(n *node, known []*key, read func(i int, n *node)) {
 	for _, e := range n.entries {
 		name := e.key.text
-		i := slices.IndexFunc(known, func(k key) bool { return k.name == name })
+		i := slices.IndexFunc(known, func(k *key) bool { return k.name == name })
 		if i >= 0 {
 			r.child(name, e.value, func() { read(i, e.value) })
 			continue
 		}
-		if i = slices.IndexFunc(known, func(k key) bool { return k.old != "" && k.old == name }); i >= 0 {
+		if i = slices.IndexFunc(known, func(k *key) bool { return k.old != "" && k.old == name }); i >= 0 {
 			r.fail(e.key, "%q is now called %q", name, known[i].name)
 			r.renamed = append(r.renamed, rename{r.faults[len(r.faults)-1], name, known[i].name})
 			continue

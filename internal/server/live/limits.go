@@ -2,7 +2,7 @@ package live
 
 import (
 	"cmp"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -43,8 +43,9 @@ func viewLimits(all []ratelimit.Headroom, now time.Time) []limit {
 			})
 		}
 	}
-	slices.SortStableFunc(views, func(a, b limit) int {
-		return cmp.Or(b.Used-a.Used, strings.Compare(a.Model, b.Model), strings.Compare(a.Name, b.Name), strings.Compare(a.Credential, b.Credential))
+	sort.SliceStable(views, func(i, j int) bool {
+		a, b := views[i], views[j]
+		return cmp.Or(b.Used-a.Used, strings.Compare(a.Model, b.Model), strings.Compare(a.Name, b.Name), strings.Compare(a.Credential, b.Credential)) < 0
 	})
 	return views[:min(len(views), limitBound)]
 }

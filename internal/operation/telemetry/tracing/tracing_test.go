@@ -292,6 +292,7 @@ func TestTracer_ExportEndsWithItsTimeout(t *testing.T) {
 		tracer, _ := tracing.New(environment("OTEL_BSP_EXPORT_TIMEOUT=2000"), kept, "v1", func(err error) { told = append(told, err) })
 		tracer.Start(tracing.Context{}, "chat", tracing.Client, noon).End(noon)
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		if len(told) != 1 || !errors.Is(told[0], context.DeadlineExceeded) {
 			t.Errorf("after 10 s: reported %v, want the deadline once", told)
 		}
