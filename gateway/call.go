@@ -23,40 +23,41 @@ import (
 
 // call is one client's request for an answer.
 type call struct {
-	gateway    *Gateway
-	setup      *setup
-	upstream   *upstream // that the request is for
-	endpoint   endpoint
-	dialect    *dialect.Dialect
-	w          http.ResponseWriter
-	out        send.Writer // the body for w
-	r          *http.Request
-	arrived    time.Time
-	info       Call
-	parsed     dialect.Request
-	body       *spool.Body
-	meant      atomic.Pointer[meaning] // nil: not needed so far
-	carried    policy.Wait             // of the same request before, whose client left in it; zero: there was none
-	answered   bool                    // the upstream has answered others since that one was left
-	stayed     time.Duration           // how long its client stayed with that one; 0: there was none
-	silence    time.Duration           // of the same request's try before, which had not begun to answer when its client left
-	shared     *sharedRequest
-	kept       *keptAnswer      // that it sends; nil: it is not kept
-	preamble   *preamble.Writer // w, whose client is told of the wait ahead of the answer; nil: it is not
-	maxWait    time.Duration    // the longest total wait that the client allows; 0: no limit
-	keepalive  *keepalive       // keeps the client alive while it waits
-	outcome    policy.Wait      // the shared request's last, once it is finished
-	status     int              // of the answer; 0: none, or the connection is cut
-	end        turn.Status      // "": done so far
-	answering  bool             // part of an answer is out
-	prelude    dialect.Prelude
-	text       *continuation // of the answer; nil: it is not continued
-	background *background   // of the answer; nil: it is not in the background
-	again      int           // how often the answer has been asked for after its first content
-	resumed    int           // of these, how often for the rest of it
-	withheld   int           // bytes that are reserved for what is withheld of the answer
-	pinging    bool          // the keepalive runs though an answer has begun: nothing of it is sent
-	unreadable bool          // the encoding of its body is unknown, and so is the form of its answer
+	gateway      *Gateway
+	setup        *setup
+	upstream     *upstream // that the request is for
+	endpoint     endpoint
+	dialect      *dialect.Dialect
+	w            http.ResponseWriter
+	out          send.Writer // the body for w
+	r            *http.Request
+	arrived      time.Time
+	info         Call
+	parsed       dialect.Request
+	body         *spool.Body
+	meant        atomic.Pointer[meaning] // nil: not needed so far
+	carried      policy.Wait             // of the same request before, whose client left in it; zero: there was none
+	answered     bool                    // the upstream has answered others since that one was left
+	stayed       time.Duration           // how long its client stayed with that one; 0: there was none
+	silence      time.Duration           // of the same request's try before, which had not begun to answer when its client left
+	shared       *sharedRequest
+	kept         *keptAnswer      // that it sends; nil: it is not kept
+	preamble     *preamble.Writer // w, whose client is told of the wait ahead of the answer; nil: it is not
+	maxWait      time.Duration    // the longest total wait that the client allows; 0: no limit
+	keepalive    *keepalive       // keeps the client alive while it waits
+	outcome      policy.Wait      // the shared request's last, once it is finished
+	status       int              // of the answer; 0: none, or the connection is cut
+	end          turn.Status      // "": done so far
+	answering    bool             // part of an answer is out
+	prelude      dialect.Prelude
+	text         *continuation // of the answer; nil: it is not continued
+	background   *background   // of the answer; nil: it is not in the background
+	again        int           // how often the answer has been asked for after its first content
+	resumed      int           // of these, how often for the rest of it
+	afterContent atomic.Bool   // a part of the answer that broke off is out
+	withheld     int           // bytes that are reserved for what is withheld of the answer
+	pinging      bool          // the keepalive runs though an answer has begun: nothing of it is sent
+	unreadable   bool          // the encoding of its body is unknown, and so is the form of its answer
 
 	credential string // identifies its credentials, without holding them
 }

@@ -38,7 +38,7 @@ const maxAgain = 2
 type Completed struct {
 	Again     int  // how often it was asked for again; 0: it was not
 	Resumed   int  // of these, how often for the rest of it, which the provider had in the background
-	Discarded int  // the tokens that the broken answers took, as far as they said: they are paid for, and of no use
+	Discarded int  // the tokens that were paid for besides those of one whole answer, as far as that is known
 	Text      bool // it was continued in the middle of a text
 	Unjoined  bool // it was not completed: what came then did not continue its text
 }
@@ -153,6 +153,7 @@ func (c *call) askAgain(f *fault.Error) bool {
 // nothing, and the answer stays as it was.
 func (c *call) lead(wait policy.Wait, begin func() *sharedRequest) bool {
 	c.ping()
+	c.afterContent.Store(c.answering)
 	c.carried, c.answered, c.silence = wait, false, 0
 	before, s := c.shared, begin()
 	c.shared = s
@@ -204,7 +205,18 @@ func (c *call) completed() {
 		return
 	}
 	c.w.Header().Set(http.TrailerPrefix+continuedHeader, strconv.Itoa(c.again))
-	c.emit(Event{Completed: Completed{Again: c.again, Resumed: c.resumed, Discarded: c.prelude.Discarded(), Text: c.continuing()}})
+	c.emit(Event{Completed: Completed{Again: c.again, Resumed: c.resumed, Discarded: c.billedTwice(), Text: c.continuing()}})
+}
+
+// billedTwice returns the tokens that were paid for besides those of one whole answer. A broken one may not have said
+// what it took: its input was that of the request that was answered.
+func (c *call) billedTwice() int {
+	tokens, unstated := c.prelude.Discarded()
+	tokens += unstated * int(c.shared.used.Input+c.shared.used.Cached)
+	if c.text != nil {
+		tokens += c.text.BilledTwice()
+	}
+	return tokens
 }
 
 // sayContinued says in a comment that what follows is of another answer, where the dialect has a place for one.

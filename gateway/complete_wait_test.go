@@ -67,8 +67,8 @@ func TestComplete_OutageOfTwoHoursAfterABreak(t *testing.T) {
 			}
 			g := newCompleting(t, "", policy.Patient(), script)
 			shown := time.AfterFunc(time.Hour, func() {
-				if waits := g.Waits(); len(waits) != 1 || !waits[0].Held || waits[0].Fault == nil {
-					t.Errorf("%s: after an hour the waits are %+v, want one that is kept alive", api.path, waits)
+				if waits := g.Waits(); len(waits) != 1 || !waits[0].Held || !waits[0].AfterContent || waits[0].Fault == nil {
+					t.Errorf("%s: after an hour the waits are %+v, want one that is kept alive, after content", api.path, waits)
 				}
 			})
 			defer shown.Stop()
@@ -210,4 +210,34 @@ func TestComplete_TextBehindAMessageOfTheSystem(t *testing.T) {
 			t.Errorf("decoded %q, failed %v, error %v, want %q", got.kept, got.failed, err, want)
 		}
 	})
+}
+
+// What an answer cost besides those of one that does not break off is counted: the prompt that was sent again, where
+// the broken answer has said nothing, and what was repeated of a text.
+func TestCompleted_TokensBilledTwice(t *testing.T) {
+	stated := strings.Replace(gpt, "{", `{"stream_options":{"include_usage":true},`, 1)
+	for _, row := range []struct {
+		path, body, words string
+		again             int // the request whose prompt is billed twice
+		more              int // tokens besides that at least
+	}{
+		{"/v1/chat/completions", stated, `think:"Let me see."+cut:1, say:Hello`, 0, 0},
+		{"/v1/responses", storedCodex, `think:"Let me see."+cut:1, say:Hello`, 0, 0},
+		{"/v1/chat/completions", stated, "say:" + story + "+cut:14, say:" + story + "+continue:exact", 1, 5},
+		{"/v1/messages", claude, "say:" + story + "+cut:14, say:" + story + "+continue:exact", 1, 5},
+		{"/v1/messages", claude, "say:" + story + "+cut:14, say:" + story + "+continue:paraphrase", 1, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newCompleting(t, gateway.CompleteText, policy.Patient(), simulator.Script{Replies: replies(t, row.words)})
+			w := serve(g.Gateway, row.path, row.body, "")
+			all := g.provider.Requests()
+			if len(all) != 2 || len(g.completed) != 1 {
+				t.Fatalf("%s: %d requests, completed %+v, want 2 and one\n%s", row.path, len(all), g.completed, w)
+			}
+			prompt := 1 + len(all[row.again].Body)/4
+			if got := g.completed[0].Discarded; got < prompt+row.more || got > prompt+200 {
+				t.Errorf("%s, %s: %d tokens were billed twice, want the %d of the prompt and %d more", row.path, row.words, got, prompt, row.more)
+			}
+		})
+	}
 }

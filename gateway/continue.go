@@ -79,7 +79,7 @@ func (c *call) restOf(part []byte, end error, body any) (send []byte, err error)
 	}
 	if err != nil {
 		c.again = maxAgain // another one would not be better
-		c.emit(Event{Completed: Completed{Again: maxAgain, Discarded: c.prelude.Discarded(), Text: true, Unjoined: true}})
+		c.emit(Event{Completed: Completed{Again: maxAgain, Discarded: c.billedTwice(), Text: true, Unjoined: true}})
 		return nil, errUnjoined
 	}
 	return send, nil

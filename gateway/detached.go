@@ -159,7 +159,7 @@ func (c *call) goesOn() bool {
 
 // passOn sends a part of the answer to the client, and keeps it. It reports whether the rest is of use.
 func (c *call) passOn(p []byte) bool {
-	if c.shared.readsUsage() {
+	if c.again > 0 || c.shared.readsUsage() {
 		c.shared.used.Scan(p)
 	}
 	k := c.kept

@@ -36,12 +36,13 @@ const (
 // Wait is a request that waits for its answer.
 type Wait struct {
 	Call
-	policy.Wait                  // the latest. Fault nil: no try has failed yet. Due zero: no try is scheduled
-	State       string           // "waiting", "trying", "queued" or "paused"
-	Next        string           // the fallback where Skip sends it: an upstream, with the model if that is another; "": none
-	Held        bool             // the headers are out, and a keepalive is sent
-	Cache       turn.PromptCache // that its session has at the upstream; zero: none is known
-	Place       *ratelimit.Place // where it waits for room below a limit that the upstream states; nil: it does not
+	policy.Wait                   // the latest. Fault nil: no try has failed yet. Due zero: no try is scheduled
+	State        string           // "waiting", "trying", "queued" or "paused"
+	Next         string           // the fallback where Skip sends it: an upstream, with the model if that is another; "": none
+	Held         bool             // the headers are out, and a keepalive is sent
+	AfterContent bool             // part of its answer is out, which broke off
+	Cache        turn.PromptCache // that its session has at the upstream; zero: none is known
+	Place        *ratelimit.Place // where it waits for room below a limit that the upstream states; nil: it does not
 }
 
 // Health is the state of an upstream.
@@ -107,7 +108,7 @@ func (w waitingCall) view() Wait {
 	s := w.shared
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := Wait{Call: w.info, Wait: s.soFar(), State: s.state, Next: s.skipsTo, Held: held, Cache: s.cached(), Place: s.place()}
+	out := Wait{Call: w.info, Wait: s.soFar(), State: s.state, Next: s.skipsTo, Held: held, AfterContent: w.afterContent.Load(), Cache: s.cached(), Place: s.place()}
 	out.Upstream, out.Model = s.at.Name, s.at.model
 	if out.State != stateWaiting {
 		out.Due = time.Time{}

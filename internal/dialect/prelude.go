@@ -42,6 +42,7 @@ type Prelude struct {
 	crlf      bool      // lines end so
 	tokens    int       // that this answer has said to have taken
 	discarded int       // those of the answers before
+	unstated  int       // of those, how many have said none
 }
 
 // MaxWithheld is the most that is withheld of an answer. What is larger is passed on as it comes.
@@ -104,8 +105,9 @@ func (p *Prelude) IsOver() bool { return p.dialect == nil || p.over }
 // Restarts returns how often the answer has been asked for again.
 func (p *Prelude) Restarts() int { return p.restarts }
 
-// Discarded returns how many tokens the answers that broke off have said to have taken.
-func (p *Prelude) Discarded() int { return p.discarded }
+// Discarded returns how many tokens the answers that broke off have said to have taken, and how many of those answers
+// have said nothing of it.
+func (p *Prelude) Discarded() (tokens, unstated int) { return p.discarded, p.unstated }
 
 // Withheld returns how many bytes are withheld.
 func (p *Prelude) Withheld() int { return len(p.withheld) + len(p.rest) }
@@ -195,7 +197,9 @@ func (p *Prelude) Restart() []byte {
 	p.repeats.Forget()
 	p.block, p.open, p.sealed = noBlock, false, false
 	p.begun, p.base = 0, p.blocks
-	p.discarded += p.tokens
+	if p.discarded += p.tokens; p.tokens == 0 {
+		p.unstated++
+	}
 	p.tokens = 0
 	p.restarts++
 	return p.sending()

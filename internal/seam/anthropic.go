@@ -113,7 +113,7 @@ func (m *anthropic) join(c *rest, f frame) error {
 		m.dropped, m.second = 0, 0
 		usage, _ := parse(at(f.data, "message", "usage"))
 		for _, key := range inputs() {
-			c.usage.Input += number(usage.get(key))
+			c.usage.input += number(usage.get(key))
 		}
 	case "content_block_start":
 		return m.joinStart(c, f, o)

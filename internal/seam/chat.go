@@ -117,10 +117,7 @@ func (m *chat) watchDelta(a *Answer, delta []byte) {
 
 func (m *chat) join(c *rest, f frame) error {
 	o, _ := parse(f.data)
-	for _, id := range m.ids {
-		o = o.replace(id.key, id.value)
-	}
-	o = o.replace("usage", m.usage(c, o.child("usage")))
+	o = o.replaceAll(m.ids).replace("usage", m.usage(c, o.child("usage")))
 	choices := elements(o.get("choices"))
 	if len(choices) == 0 {
 		if c.found {

@@ -141,10 +141,7 @@ func watchPart(a *Answer, part []byte) {
 
 func (m *gemini) join(c *rest, f frame) error {
 	o, _ := parse(f.data)
-	for _, id := range m.ids {
-		o = o.replace(id.key, id.value)
-	}
-	o = o.replace("usageMetadata", m.usage(c, o.child("usageMetadata")))
+	o = o.replaceAll(m.ids).replace("usageMetadata", m.usage(c, o.child("usageMetadata")))
 	candidates := elements(o.get("candidates"))
 	if len(candidates) == 0 {
 		if !c.found {

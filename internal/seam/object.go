@@ -71,6 +71,14 @@ func (o object) replace(key string, value []byte) object {
 	return o.set(key, value)
 }
 
+// replaceAll is replace for each of some members.
+func (o object) replaceAll(all object) object {
+	for _, m := range all {
+		o = o.replace(m.key, m.value)
+	}
+	return o
+}
+
 // bytes returns the object as JSON.
 func (o object) bytes() []byte {
 	out := []byte{'{'}

@@ -234,10 +234,7 @@ func (m *responses) joinEnd(c *rest, f frame, o object) error {
 		return ErrNoSeam
 	}
 	answer := o.child("response")
-	for _, id := range m.ids {
-		answer = answer.replace(id.key, id.value)
-	}
-	answer = answer.replace("output", list(m.items...)).replace("usage", m.usage(c, answer.child("usage")))
+	answer = answer.replaceAll(m.ids).replace("output", list(m.items...)).replace("usage", m.usage(c, answer.child("usage")))
 	m.emit(c, f, o.set("response", answer.bytes()))
 	return nil
 }

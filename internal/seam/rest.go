@@ -15,13 +15,21 @@ type rest struct {
 
 	ended bool // the text of the second answer
 	out   [][]byte
-	usage Usage
+	usage usage
 }
 
-// Usage is what a second answer has cost, as far as it says.
-type Usage struct {
-	Input  int // tokens of its request, which repeats the first one
-	Output int // its own tokens, with those that it repeats
+// usage is what a second answer has cost, as far as it says.
+type usage struct {
+	input  int // tokens of its request, which repeats the first one
+	output int // its own tokens, with those that it repeats
+}
+
+// billedTwice returns the tokens of the second answer that a whole one would not have cost: all, if it is of no use.
+func (c *rest) billedTwice() int {
+	if !c.found {
+		return c.usage.input + c.usage.output
+	}
+	return c.usage.input + c.turns.repeats
 }
 
 // frame is one frame of a stream.
@@ -81,14 +89,14 @@ func (c *rest) endText(calls bool) (shown string, err error) {
 // output returns the output tokens of the whole answer from those of the second: what the first had is
 // estimated, or as it said itself.
 func (c *rest) output(second int) []byte {
-	c.usage.Output = second
+	c.usage.output = second
 	return numeral(c.turns.used + second)
 }
 
 // input returns the input tokens of the first request from those of the second, unless the first answer has
 // said them.
 func (c *rest) input(second int, stated []byte) []byte {
-	c.usage.Input = second
+	c.usage.input = second
 	if stated != nil {
 		return stated
 	}

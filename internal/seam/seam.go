@@ -51,6 +51,7 @@ type Answer struct {
 	repeatsText bool            // they have text
 	partial     []byte          // the beginning of a frame that was shown, or of one of the rest
 	continued   int
+	billed      int // the tokens of earlier continuations that were billed twice
 }
 
 // Options are how an answer is continued.
@@ -245,6 +246,7 @@ func (a *Answer) Continue(request []byte) ([]byte, error) {
 	if body, err = a.api.extend(body, t); err != nil {
 		return nil, err
 	}
+	a.billed = a.BilledTwice()
 	a.continued++
 	a.rest, a.partial = &rest{Text: Text{finder: f}, answer: a, turns: t}, nil
 	return body.bytes(), nil
@@ -283,8 +285,14 @@ func (a *Answer) End() (send []byte, err error) {
 	return send, nil
 }
 
-// Usage returns what the second answer has cost, as far as it has said so far.
-func (a *Answer) Usage() Usage { return a.rest.usage }
+// BilledTwice returns how many tokens the continuations have cost besides those that one whole answer would have, as
+// far as they have said: their requests repeat the first, and what they repeat of the answer is estimated.
+func (a *Answer) BilledTwice() int {
+	if a.rest == nil {
+		return a.billed
+	}
+	return a.billed + a.rest.billedTwice()
+}
 
 // prefills reports whether the API has servers that go on with a turn of the model's.
 func (a *Answer) prefills() bool {

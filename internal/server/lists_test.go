@@ -54,6 +54,17 @@ func TestWaits_ListRemainingTimes(t *testing.T) {
 	}
 }
 
+// A wait for the rest of an answer says so.
+func TestWaits_ListAfterContent(t *testing.T) {
+	w := waiting(17, 30*time.Second)
+	for _, w.AfterContent = range []bool{true, false} {
+		s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{waits: []gateway.Wait{w}}})
+		if got := ask(s, request("GET", "/-/waits", "")).Body.String(); strings.Contains(got, `"afterContent":true`) != w.AfterContent {
+			t.Errorf("after content %v: the list is %s", w.AfterContent, got)
+		}
+	}
+}
+
 func TestWaits_ListPromptCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := waiting(17, 30*time.Second)

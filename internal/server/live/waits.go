@@ -50,17 +50,18 @@ func (v WaitView) withTimeOf(o WaitView) WaitView {
 
 // callWait is a call that waits, as JSON.
 type callWait struct {
-	ID       int64  `json:"id"`
-	State    string `json:"state"` // "waiting", "trying", "queued", "paused"
-	Session  string `json:"session,omitzero"`
-	Client   string `json:"client,omitzero"`
-	API      string `json:"api"`
-	Upstream string `json:"upstream"`
-	Model    string `json:"model,omitzero"`
-	Stream   bool   `json:"stream"`
-	Held     bool   `json:"held"`           // keepalives go to the client
-	Next     string `json:"next,omitzero"`  // the fallback where skip sends it; left out: none
-	Limit    string `json:"limit,omitzero"` // for which it waits, in words; left out: it waits for no limit
+	ID           int64  `json:"id"`
+	State        string `json:"state"` // "waiting", "trying", "queued", "paused"
+	Session      string `json:"session,omitzero"`
+	Client       string `json:"client,omitzero"`
+	API          string `json:"api"`
+	Upstream     string `json:"upstream"`
+	Model        string `json:"model,omitzero"`
+	Stream       bool   `json:"stream"`
+	Held         bool   `json:"held"`                  // keepalives go to the client
+	AfterContent bool   `json:"afterContent,omitzero"` // part of the answer is out, which broke off
+	Next         string `json:"next,omitzero"`         // the fallback where skip sends it; left out: none
+	Limit        string `json:"limit,omitzero"`        // for which it waits, in words; left out: it waits for no limit
 
 	CachedUntil time.Time `json:"cachedUntil,omitzero"` // the end of the session's prompt cache at the upstream; left out: none is known
 	CacheTokens int64     `json:"cacheTokens,omitzero"` // that it holds
@@ -86,7 +87,7 @@ func (l *Live) loadCalls() []callWait {
 		w := &from[i]
 		all[i] = callWait{
 			ID: w.ID, State: w.State, Session: w.Session, Client: w.Client, API: w.API, Upstream: w.Upstream,
-			Model: w.Model, Stream: w.Stream, Held: w.Held, Next: w.Next, CachedUntil: api.Time(w.Cache.Until), CacheTokens: w.Cache.Tokens, WaitView: ViewWait(&w.Wait, w.Retries(), w.Began, now),
+			Model: w.Model, Stream: w.Stream, Held: w.Held, AfterContent: w.AfterContent, Next: w.Next, CachedUntil: api.Time(w.Cache.Until), CacheTokens: w.Cache.Tokens, WaitView: ViewWait(&w.Wait, w.Retries(), w.Began, now),
 		}
 		if p := w.Place; p != nil {
 			all[i].Limit = p.String()

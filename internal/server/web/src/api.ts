@@ -24,6 +24,7 @@ interface ListedWait extends Wait {
 
 export interface CallWait extends ListedWait {
   id: number
+  afterContent?: boolean // part of the answer is out, which broke off
   cachedUntil?: string // the end of the session's prompt cache; left out: none is known
   cacheTokens?: number // that it holds
   next?: string // the fallback where skip sends it; left out: none

@@ -74,6 +74,8 @@ export const recovered = (retries: number, waitedMs: number): string =>
 
 // Fixed lines.
 export const brokeOff = '… the answer broke off here'
+export const afterContent = 'after content'
+export const afterContentMeans = 'The client has a part of the answer, which broke off. It gets the rest.'
 export const restarted = '▲ The worker died; the answer starts over'
 export const compacted = '· the conversation was too long and has been shortened'
 

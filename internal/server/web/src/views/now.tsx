@@ -9,7 +9,7 @@ import { callerOf, ends, loaded, turns, unlisted, upstreams, waiting, waits } fr
 import type { Received } from '../table'
 import { Countdown, observe } from '../ticker'
 import { clock, dated, roughly, until } from '../time'
-import { attempt, cached, capital, causeOf, plural, vendorSays, verb } from '../words'
+import { afterContent, afterContentMeans, attempt, cached, capital, causeOf, plural, vendorSays, verb } from '../words'
 import { Act, Mark, nameOf, wordOf } from './parts'
 
 type AnyWait = Received<CallWait | TurnWait>
@@ -189,6 +189,7 @@ function CallRow({ id }: { id: number }) {
         {w.next ? <Act kind="quiet" label={`Use ${w.next}`} busy="Switching…" act={act('skip')} name={`Use ${w.next}: ${caller}, request ${id}`} /> : null}
         <Act kind="quiet" label="Give up" busy="Giving up…" act={act('give-up')} name={`Give up: ${caller}, request ${id}`} />
       </span>
+      {w.afterContent ? <span class="cached" title={afterContentMeans}>{afterContent}</span> : null}
       {w.cachedUntil ? <span class="cached" title={plural(w.cacheTokens ?? 0, 'token')}>{cached(w.cachedUntil)}</span> : null}
     </li>
   )
