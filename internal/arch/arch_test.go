@@ -152,7 +152,8 @@ var house = []row{
 	{floor: 3, path: "internal/operation/turns", uses: "agent conversation fault gateway internal/operation/telemetry turn"},
 	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy ratelimit retry internal/clock internal/operation/config"},
 	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging internal/terminal/printable", parts: "golang.org/x/term"},
-	{floor: 3, path: "internal/cli/recipe"},
+	{floor: 3, path: "internal/cli/settingsfile"},
+	{floor: 3, path: "internal/cli/recipe", uses: "internal/cli/settingsfile"},
 	{floor: 3, path: "internal/cli/running", uses: "internal/cli/command internal/operation/access"},
 	{floor: 3, path: "internal/cli/screen", uses: "internal/cli/command internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/outlook", uses: "internal/plural internal/operation/config policy"},
@@ -187,6 +188,11 @@ var house = []row{
 		parts: "github.com/spf13/cobra",
 	},
 	{
+		floor: 3, path: "internal/cli/setupcmd",
+		uses:  "internal/atomicfile internal/cli/command internal/cli/configflags internal/cli/recipe internal/cli/settingsfile",
+		parts: "github.com/spf13/cobra",
+	},
+	{
 		floor: 3, path: "internal/cli/servicecmd",
 		uses:  "internal/atomicfile internal/cli/command internal/cli/configflags internal/cli/running internal/operation/service internal/plural internal/terminal/display",
 		parts: "github.com/spf13/cobra",
@@ -203,7 +209,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/cli/program",
-		uses:  "internal/cli/command internal/cli/execcmd internal/cli/gatewaycmd internal/cli/labcmd internal/cli/servicecmd internal/cli/statuscmd internal/operation/cgroup internal/operation/config internal/operation/logging internal/terminal/printable",
+		uses:  "internal/cli/command internal/cli/execcmd internal/cli/gatewaycmd internal/cli/labcmd internal/cli/servicecmd internal/cli/setupcmd internal/cli/statuscmd internal/operation/cgroup internal/operation/config internal/operation/logging internal/terminal/printable",
 		parts: "github.com/spf13/cobra",
 	},
 	{

@@ -8,6 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/gatewaycmd"
 	"github.com/ridethrough/ridethrough/internal/cli/labcmd"
 	"github.com/ridethrough/ridethrough/internal/cli/servicecmd"
+	"github.com/ridethrough/ridethrough/internal/cli/setupcmd"
 	"github.com/ridethrough/ridethrough/internal/cli/statuscmd"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
@@ -40,7 +41,7 @@ func Features() []string { return []string{"gateway", "page", "exec", "lab"} }
 // a configuration what variables say, and checks, which may be nil, to `doctor`.
 func GatewayCommands(s command.Streams, extension gatewaycmd.Extension, environment func(config.Config) config.Config, checks gatewaycmd.Checks) []*cobra.Command {
 	return []*cobra.Command{
-		gatewaycmd.Serve(s, extension), execcmd.Exec(s), statuscmd.Status(s), statuscmd.Waits(s), servicecmd.Service(s),
+		gatewaycmd.Serve(s, extension), execcmd.Exec(s), statuscmd.Status(s), statuscmd.Waits(s), servicecmd.Service(s), setupcmd.Setup(s),
 		gatewaycmd.Config(s, environment), gatewaycmd.Explain(s), gatewaycmd.Demo(s),
 		gatewaycmd.Policy(s), gatewaycmd.Doctor(s, checks), gatewaycmd.Token(s), gatewaycmd.Notify(s), gatewaycmd.Conform(s), labcmd.Lab(s), labcmd.Simulator(s),
 	}

@@ -105,11 +105,18 @@ func opencodeConfig(has string) string {
 		c = map[string]any{}
 	}
 	providers := member(c, "provider")
-	for name, url := range map[string]string{"anthropic": "{url}/v1", "openai": "{url}/v1", "google": "{url}/v1beta"} {
-		member(member(providers, name), "options")["baseURL"] = url
+	for _, p := range opencodeProviders() {
+		member(member(providers, p.name), "options")["baseURL"] = p.url
 	}
 	text, _ := json.Marshal(c) // of what was JSON before
 	return string(text)
+}
+
+// opencodeProvider is a provider of opencode, the gateway's address for it, and its upstream there.
+type opencodeProvider struct{ name, url, upstream string }
+
+func opencodeProviders() []opencodeProvider {
+	return []opencodeProvider{{"anthropic", "{url}/v1", "anthropic"}, {"openai", "{url}/v1", "openai"}, {"google", "{url}/v1beta", "gemini"}}
 }
 
 // member returns an object that is a member of another, which it becomes if it is none.
