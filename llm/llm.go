@@ -2,7 +2,7 @@
 // [Request] goes out, [Part]s come back.
 //
 // A [Model] sends each request once. It does not wait, retry or hide a failure; packages retry and agent do
-// that. The packages below provider are models over the vendors' SDKs. Package llmtest has a scripted model
+// that. The packages below provider are models over the vendors' APIs. Package llmtest has a scripted model
 // and the conformance suite that they all pass.
 package llm
 
@@ -20,10 +20,10 @@ type Model interface {
 	// Stream sends the request once and yields the answer as it comes, with at most one error, last. It begins
 	// when the sequence is ranged over; ranging again sends it again.
 	//
-	// The error is a *fault.Error with the SDK's own error as its cause, or context.Cause(ctx) if the caller
-	// has left. An answer that ends without an error has an [End] as its last part; one that broke off ends
-	// with a fault of kind Truncated. Nothing is yielded before the answer proper, so an answer that fails
-	// early fails without a part. Breaking out of the loop releases everything.
+	// The error is a *fault.Error with the provider's response or an SDK's error as its cause, or
+	// context.Cause(ctx) if the caller has left. An answer that ends without an error has an [End] as its last
+	// part; one that broke off ends with a fault of kind Truncated. Nothing is yielded before the answer
+	// proper, so an answer that fails early fails without a part. Breaking out of the loop releases everything.
 	Stream(ctx context.Context, r Request) iter.Seq2[Part, error]
 }
 

@@ -20,14 +20,18 @@ func (c *Call) ErrorEvent(event []byte, err error) error {
 	if err != nil && c.observed.status >= http.StatusMultipleChoices {
 		return err
 	}
+	w := &c.observed
 	f := c.faults.FromEvent(event, time.Now())
+	if err == nil && !c.hasContent && len(w.body) > 0 && w.isNotAnswer() {
+		f = c.faults.FromResponse(w.status, w.header, w.body, time.Now()) // the whole body, not an event
+	}
 	if f.Err = err; err == nil {
-		f.Err = &ResponseError{c.observed.status, c.observed.header, bytes.Clone(event[:min(len(event), bodyBound)])}
+		f.Err = w.responseError(event)
 	}
 	return f
 }
 
-// fault returns the fault of a failed call. err is the SDK's error; nil: none, although the end is missing.
+// fault returns the fault of a failed call. err is the client's error; nil: none, although the end is missing.
 func (c *Call) fault(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -43,10 +47,10 @@ func (c *Call) fault(ctx context.Context, err error) error {
 	if signed.Provider == "" {
 		signed.Provider = c.by.Provider
 	}
-	if err != nil && !known {
+	if _, stated := errors.AsType[*ResponseError](signed.Err); err != nil && !known && !stated {
 		signed.Err = err
 	}
-	if signed.Message == "" && signed.Code == "" { // else the SDK's text would be shown, which may contain the URL
+	if signed.Message == "" && signed.Code == "" { // else the client's text would be shown, which may contain the URL
 		signed.Message = http.StatusText(signed.Status)
 	}
 	return &signed
@@ -59,16 +63,20 @@ func (c *Call) classify(err error) *fault.Error {
 	switch {
 	case w.status == 0 && err != nil:
 		return c.classifyUnanswered(err, now)
-	case w.status >= http.StatusMultipleChoices, w.status != 0 && !c.hasContent && w.isNotAnswer():
+	case w.status >= http.StatusMultipleChoices:
 		return c.faults.FromResponse(w.status, w.header, w.body, now)
+	case w.status != 0 && !c.hasContent && w.isNotAnswer():
+		f := c.faults.FromResponse(w.status, w.header, w.body, now)
+		f.Err = w.responseError(w.body)
+		return f
 	case w.err != nil && w.err != io.EOF:
 		return c.faults.Broken(w.err, now)
 	}
-	return c.faults.Broken(nil, now) // the SDK's text is not the provider's, and may quote the answer
+	return c.faults.Broken(nil, now) // the client's text is not the provider's, and may quote the answer
 }
 
-// classifyUnanswered classifies a failure without a response. A request that the SDK would not even send
-// fails again.
+// classifyUnanswered classifies a failure without a response. A request that the client would not even
+// send fails again.
 func (c *Call) classifyUnanswered(err error, now time.Time) *fault.Error {
 	f := c.faults.Of(err, now)
 	if !c.observed.sent && f.Kind == fault.Unknown {
@@ -84,4 +92,9 @@ func (w *observation) isNotAnswer() bool {
 		return false // a stream with another content type
 	}
 	return dialect.OpenAIChat().BodyKind(w.body) == dialect.Failure // the same in every dialect
+}
+
+// responseError returns the response as an error, with its body or an event of it.
+func (w *observation) responseError(text []byte) *ResponseError {
+	return &ResponseError{w.status, w.header, bytes.Clone(text[:min(len(text), bodyBound)])}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Observe returns a client that behaves like the given one and records each response for its [Call]; nil:
-// [DefaultClient]. A model passes it to its SDK.
+// [DefaultClient]. A model asks with it, or passes it to an SDK.
 func Observe(client *http.Client) *http.Client {
 	if client == nil {
 		client = DefaultClient()
@@ -39,8 +39,8 @@ const bodyBound = 64 << 10
 // observer sends a request and records the response.
 type observer struct{ base http.RoundTripper }
 
-// RoundTrip records the response to a request's call. Of an error response the SDK gets only the recorded
-// part: some SDKs keep an error's body without a bound.
+// RoundTrip records the response to a request's call. Of an error response the client gets only the
+// recorded part: some SDKs keep an error's body without a bound.
 func (w observer) RoundTrip(req *http.Request) (*http.Response, error) {
 	c, ok := req.Context().Value(callKey{}).(*Call)
 	if ok {
@@ -67,7 +67,7 @@ func isStream(h http.Header) bool {
 	return strings.HasPrefix(kind, "text/event-stream") || strings.HasPrefix(kind, "application/x-ndjson")
 }
 
-// observedBody is the body of an answer that the SDK reads.
+// observedBody is the body of an answer that the client reads.
 type observedBody struct {
 	io.ReadCloser
 	observed *observation

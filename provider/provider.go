@@ -1,11 +1,13 @@
-// Package provider is what the models over the vendors' SDKs have in common: it turns what comes out of an
-// SDK into what [llm.Model] promises.
+// Package provider is what the models over the providers' APIs have in common: it turns what a client makes of
+// a response into what [llm.Model] promises.
 //
-// An SDK does not report everything. It takes a clean end for the end of a whole answer, hides the headers
-// of an error, or reports a broken connection as nothing at all. So a [Call] uses two sources: what the SDK
-// reports and, below it ([Observe]), the actual response. [Stream] makes one *fault.Error of both.
+// A client, an SDK above all, does not report everything. It takes a clean end for the end of a whole answer,
+// hides the headers of an error, or reports a broken connection as nothing at all. So a [Call] uses two
+// sources: what the client reports and, below it ([Observe]), the actual response. [Stream] makes one
+// *fault.Error of both.
 //
-// Nothing here waits or retries. The packages below this one each use one vendor's SDK.
+// Nothing here waits or retries. The packages below this one each speak one vendor's API; a model of one's own
+// may stand on an SDK.
 package provider
 
 import (
@@ -28,9 +30,9 @@ func DefaultClient() *http.Client {
 	}}
 }
 
-// Stream sends a request with an SDK and yields what [llm.Model] promises. ask is called each time the
-// sequence is ranged over. It passes the answer to the Call piece by piece and returns the SDK's error as
-// it is; its context is for the SDK, whose http.Client must come from [Observe].
+// Stream sends a request and yields what [llm.Model] promises. ask is called each time the sequence is ranged
+// over. It passes the answer to the Call piece by piece and returns its client's error as it is; its context
+// is for the request, whose http.Client must come from [Observe].
 //
 // An answer without a proper end ([Call.End]) has broken off, whether ask returns an error or nil. by is
 // the model; faults classifies failures.

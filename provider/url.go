@@ -7,7 +7,7 @@ import (
 )
 
 // CheckURL returns an error if an API cannot be reached at a base URL, for ask to return before it passes
-// the URL to an SDK. "" means the vendor's own and is valid.
+// the URL to a client. "" means the vendor's own and is valid.
 func CheckURL(base string) error {
 	if base == "" {
 		return nil

@@ -47,16 +47,10 @@ var house = []row{
 	{floor: 2, path: "internal/responses", uses: "internal/sse internal/dialect internal/send", parts: "github.com/coder/websocket"},
 	{floor: 2, path: "gateway", uses: "internal/await internal/clip internal/plural internal/dialect internal/seam internal/cursor internal/preamble fault fault/classify llm turn breaker policy ratelimit retry transport internal/coding internal/http1 internal/receive internal/redact internal/send internal/route internal/spool internal/responses"},
 	{floor: 2, path: "provider", uses: "internal/sse internal/dialect fault fault/classify llm transport"},
-	{
-		floor: 2, path: "provider/anthropic", uses: "fault/classify llm provider",
-		parts: "github.com/anthropics/anthropic-sdk-go",
-	},
 	{floor: 2, path: "provider/internal/client", uses: "internal/sse internal/dialect provider"},
+	{floor: 2, path: "provider/anthropic", uses: "internal/dialect fault/classify llm provider provider/internal/client"},
 	{floor: 2, path: "provider/gemini", uses: "internal/dialect fault fault/classify llm provider provider/internal/client"},
-	{
-		floor: 2, path: "provider/openai", uses: "fault fault/classify llm provider",
-		parts: "github.com/openai/openai-go",
-	},
+	{floor: 2, path: "provider/openai", uses: "internal/dialect fault fault/classify llm provider provider/internal/client"},
 	{floor: 2, path: "provider/lmstudio", uses: "fault/classify provider/openai"},
 	{floor: 2, path: "provider/ollama", uses: "internal/dialect fault fault/classify llm provider provider/internal/client"},
 	{

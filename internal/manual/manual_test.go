@@ -7,15 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/llm"
@@ -23,18 +19,9 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/tool"
-	"github.com/ridethrough/ridethrough/transport"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
-
-// It is compiled and not run: the client would ask the real provider.
-func Example_transport() {
-	client := anthropic.NewClient(option.WithHTTPClient(&http.Client{
-		Transport: &transport.Transport{Retry: retry.Retrier{Policy: policy.Patient()}},
-	}))
-	_ = client
-}
 
 func Example_retryDo() {
 	ctx := context.Background()

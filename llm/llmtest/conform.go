@@ -18,7 +18,8 @@ type Suite struct {
 	Model string                // its name for a model that reasons and calls tools
 	Open  func(Place) llm.Model // returns the model of a case
 
-	// Own reports whether an error is the SDK's own for an error response; nil: there is no SDK.
+	// Own reports whether an error is the client's own for an error response, such as an SDK's or a
+	// *provider.ResponseError; nil: it has none.
 	Own func(error) bool
 
 	Sealed     bool // reasoning is never shown, only given to be sent back

@@ -50,7 +50,7 @@ func (s Suite) faults(t *testing.T) {
 	})
 }
 
-// responses tests errors with an error status: nothing of what they state may be lost in an SDK.
+// responses tests errors with an error status: nothing of what they state may be lost in a client.
 func (s Suite) responses(t *testing.T) {
 	for reply, passes := range map[string]bool{
 		"400": false, "401": false, "402": false, "403": false, "404": false, "413": false, "422": false,
@@ -74,7 +74,7 @@ func (s Suite) responses(t *testing.T) {
 				r.Errorf("something has got lost: %+v\nthe response says: %+v", got, *want)
 			}
 			if s.Own != nil && !s.Own(f.Err) {
-				r.Errorf("the cause is not the SDK's own error but %#v", f.Err)
+				r.Errorf("the cause is not the client's own error but %#v", f.Err)
 			}
 			r.asked(1)
 		})

@@ -28,7 +28,7 @@ type response struct {
 }
 
 // RoundTrip records the response. The body of an error is read first, so that all of it is known whatever
-// an SDK reads.
+// a client reads.
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := w.base.RoundTrip(req)
 	if err != nil {

@@ -3,40 +3,53 @@ package anthropic
 import (
 	"cmp"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
+	"github.com/ridethrough/ridethrough/provider/internal/client"
 )
 
 // streamReader reads an answer that streams.
 type streamReader struct {
 	call    *provider.Call
-	blocks  map[int64]*block // open blocks by index
-	tokens  tokenCounts
+	blocks  map[int]*openBlock // by index
+	tokens  counts
 	model   string
 	reason  llm.Reason
 	stopped bool // message_stop has come
 }
 
-// block is a content block that is yielded when it is complete.
-type block struct {
+// openBlock is a content block that is yielded when it is complete.
+type openBlock struct {
 	kind      string
 	id, name  string // of a tool call
-	given     string // its arguments, if they come at once
+	given     []byte // its arguments, if they come at once
 	arguments []byte // if they come in pieces
 	signature string // of thinking
 }
 
+// frame handles the next event; false: the caller has left.
+func (a *streamReader) frame(frame []byte) (more bool, err error) {
+	name, data := client.Event(frame)
+	if len(data) == 0 {
+		return true, nil
+	}
+	var e event
+	if err := client.Unmarshal(data, &e); err != nil {
+		return false, err
+	}
+	e.Type = cmp.Or(e.Type, name)
+	return a.event(&e), nil
+}
+
 // event handles the next event; false: the caller has left.
-func (a *streamReader) event(e *sdk.MessageStreamEventUnion) bool {
+func (a *streamReader) event(e *event) bool {
 	switch e.Type {
 	case "message_start":
 		a.model = e.Message.Model
-		a.tokens.start(&e.Message.Usage)
+		a.tokens = e.Message.Usage
 		a.call.InitialUsage(a.tokens.usage())
 	case "content_block_start":
-		return a.startBlock(e.Index, &e.ContentBlock)
+		return a.startBlock(e.Index, &e.Block)
 	case "content_block_delta":
 		return a.extendBlock(e.Index, &e.Delta)
 	case "content_block_stop":
@@ -53,24 +66,24 @@ func (a *streamReader) event(e *sdk.MessageStreamEventUnion) bool {
 }
 
 // startBlock begins a block. What another vendor's API puts into its start is yielded like a delta.
-func (a *streamReader) startBlock(index int64, b *sdk.ContentBlockStartEventContentBlockUnion) bool {
+func (a *streamReader) startBlock(index int, b *block) bool {
 	switch b.Type {
-	case "text":
+	case typeText:
 		return a.call.Yield(llm.Text{Text: b.Text})
-	case "redacted_thinking":
-		return a.call.Yield(llm.Reasoning{Signature: redactedPrefix + b.Data})
-	case "thinking", "tool_use":
+	case typeRedacted:
+		return a.call.Yield(part(b))
+	case typeThinking, typeToolUse:
 		if a.blocks == nil {
-			a.blocks = map[int64]*block{}
+			a.blocks = map[int]*openBlock{}
 		}
-		a.blocks[index] = &block{kind: b.Type, id: b.ID, name: b.Name, given: b.JSON.Input.Raw(), signature: b.Signature}
-		return a.call.Yield(llm.Reasoning{Text: b.Thinking})
+		a.blocks[index] = &openBlock{kind: b.Type, id: b.ID, name: b.Name, given: b.Input, signature: b.Signature}
+		return a.call.Yield(llm.Reasoning{Text: b.thought()})
 	}
 	return true
 }
 
 // extendBlock yields a piece of a block, or keeps it where only the whole is useful.
-func (a *streamReader) extendBlock(index int64, d *sdk.MessageStreamEventUnionDelta) bool {
+func (a *streamReader) extendBlock(index int, d *delta) bool {
 	switch d.Type {
 	case "text_delta":
 		return a.call.Yield(llm.Text{Text: d.Text})
@@ -85,69 +98,69 @@ func (a *streamReader) extendBlock(index int64, d *sdk.MessageStreamEventUnionDe
 }
 
 // endBlock yields what is useful only when it is complete.
-func (a *streamReader) endBlock(index int64) bool {
+func (a *streamReader) endBlock(index int) bool {
 	b := a.blocks[index]
 	delete(a.blocks, index)
 	switch {
 	case b == nil:
 		return true
-	case b.kind == "thinking":
+	case b.kind == typeThinking:
 		return a.call.Yield(llm.Reasoning{Signature: b.signature})
 	case len(b.arguments) == 0:
-		b.arguments = []byte(b.given)
+		b.arguments = b.given
 	}
 	return a.call.Yield(llm.ToolCall{ID: b.id, Name: b.name, Arguments: b.arguments})
 }
 
 // part returns a block of an unstreamed answer as a part; an unknown one is an empty text.
-func part(b *sdk.ContentBlockUnion) llm.Part {
+func part(b *block) llm.Part {
 	switch b.Type {
-	case "thinking":
-		return llm.Reasoning{Text: b.Thinking, Signature: b.Signature}
-	case "redacted_thinking":
+	case typeThinking:
+		return llm.Reasoning{Text: b.thought(), Signature: b.Signature}
+	case typeRedacted:
 		return llm.Reasoning{Signature: redactedPrefix + b.Data}
-	case "tool_use":
+	case typeToolUse:
 		return llm.ToolCall{ID: b.ID, Name: b.Name, Arguments: b.Input}
 	}
 	return llm.Text{Text: b.Text}
 }
 
+// thought returns the text of thinking.
+func (b *block) thought() string {
+	if b.Thinking == nil {
+		return ""
+	}
+	return *b.Thinking
+}
+
 // reason returns why an answer ended.
-func reason(r sdk.StopReason) llm.Reason {
-	switch r {
-	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence:
+func reason(stop string) llm.Reason {
+	switch stop {
+	case "end_turn", "stop_sequence":
 		return llm.Stop
-	case sdk.StopReasonToolUse:
+	case "tool_use":
 		return llm.Calls
-	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
+	case "max_tokens", "model_context_window_exceeded":
 		return llm.Length
-	case sdk.StopReasonRefusal:
+	case "refusal":
 		return llm.Refusal
 	}
 	return llm.Other
 }
 
-// tokenCounts is an answer's usage as the API counts: input excludes cache reads and writes.
-type tokenCounts struct{ input, read, written, output, thought int64 }
-
-// start sets the counts from message_start.
-func (b *tokenCounts) start(u *sdk.Usage) {
-	*b = tokenCounts{u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens, u.OutputTokensDetails.ThinkingTokens}
-}
-
 // update sets the counts from message_delta. They are totals, but some may be missing.
-func (b *tokenCounts) update(u *sdk.MessageDeltaUsage) {
-	b.input = max(b.input, u.InputTokens)
-	b.read = max(b.read, u.CacheReadInputTokens)
-	b.written = max(b.written, u.CacheCreationInputTokens)
-	b.output = max(b.output, u.OutputTokens)
-	b.thought = max(b.thought, u.OutputTokensDetails.ThinkingTokens)
+func (t *counts) update(u *counts) {
+	t.Input = max(t.Input, u.Input)
+	t.Read = max(t.Read, u.Read)
+	t.Written = max(t.Written, u.Written)
+	t.Output = max(t.Output, u.Output)
+	t.Details.Thinking = max(t.Details.Thinking, u.Details.Thinking)
 }
 
 // usage converts the counts.
-func (b tokenCounts) usage() llm.Usage {
+func (t *counts) usage() llm.Usage {
 	return llm.Usage{
-		Input: int(b.input + b.read + b.written), Output: int(b.output),
-		CacheRead: int(b.read), CacheWrite: int(b.written), Reasoning: int(b.thought),
+		Input: t.Input + t.Read + t.Written, Output: t.Output,
+		CacheRead: t.Read, CacheWrite: t.Written, Reasoning: t.Details.Thinking,
 	}
 }

@@ -1,27 +1,26 @@
-// Package anthropic is [llm.Model] for Claude and others behind the Messages API, over Anthropic's SDK.
-//
-// The SDK's retries are off; it reads nothing from the environment and reports to no tracer. Package
-// provider detects the failures that the SDK does not report.
+// Package anthropic is [llm.Model] for Claude and others behind the Messages API.
 package anthropic
 
 import (
 	"cmp"
 	"context"
-	"errors"
+	"io"
 	"iter"
 	"net/http"
-	"time"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
+	"net/url"
 
 	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
+	"github.com/ridethrough/ridethrough/provider/internal/client"
 )
 
-// name is the provider's, in llm.Name, without another.
-const name = "anthropic"
+const (
+	name    = "anthropic" // the provider's, in llm.Name, without another
+	vendor  = "https://api.anthropic.com/"
+	version = "2023-06-01" // of the API
+)
 
 // Config identifies the model, its address and the credentials.
 type Config struct {
@@ -39,28 +38,12 @@ type Config struct {
 
 // Model is a model behind the Messages API. Its methods may run concurrently.
 type Model struct {
-	config   Config
-	messages sdk.MessageService
+	config Config
+	client *http.Client
 }
 
-// New returns a model. An invalid Config is reported by the first request. The SDK's services are used
-// without its client, which would read the environment and link all of the vendor's services.
-func New(c Config) *Model {
-	options := []option.RequestOption{
-		option.WithEnvironmentProduction(), option.WithoutOpenTelemetry(),
-		option.WithMaxRetries(0), option.WithHTTPClient(provider.Observe(c.Client)),
-	}
-	if c.BaseURL != "" {
-		options = append(options, option.WithBaseURL(c.BaseURL))
-	}
-	if c.Key != "" {
-		options = append(options, option.WithAPIKey(c.Key))
-	}
-	if c.Token != "" {
-		options = append(options, option.WithAuthToken(c.Token))
-	}
-	return &Model{c, sdk.NewMessageService(options...)}
-}
+// New returns a model. An invalid Config is reported by the first request.
+func New(c Config) *Model { return &Model{config: c, client: provider.Observe(c.Client)} }
 
 // Name returns the names of the provider and the model.
 func (m *Model) Name() llm.Name {
@@ -70,58 +53,73 @@ func (m *Model) Name() llm.Name {
 // Stream sends the request once, as [llm.Model] requires.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
 	return provider.Stream(ctx, m.Name(), m.config.Faults, func(ctx context.Context, c *provider.Call) error {
-		if err := provider.CheckURL(m.config.BaseURL); err != nil {
+		resp, err := m.send(ctx, r)
+		if err != nil {
 			return err
 		}
+		defer resp.Body.Close()
 		if r.NoStream {
-			return m.unary(ctx, c, m.params(r))
+			return readWhole(resp.Body, c)
 		}
-		return m.stream(ctx, c, m.params(r))
+		return readStream(resp.Body, c)
 	})
 }
 
-// unaryTimeout replaces the SDK's limit on an unstreamed answer, which would reject requests for long
-// answers. The client's limit on silence applies instead.
-const unaryTimeout = 24 * time.Hour
-
-// unary asks for the answer in one response.
-func (m *Model) unary(ctx context.Context, c *provider.Call, params sdk.MessageNewParams) error {
-	message, err := m.messages.New(ctx, params, option.WithRequestTimeout(unaryTimeout), option.WithHeaderDel("X-Stainless-Timeout"))
+// send sends a request.
+func (m *Model) send(ctx context.Context, r llm.Request) (*http.Response, error) {
+	if err := provider.CheckURL(m.config.BaseURL); err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(cmp.Or(m.config.BaseURL, vendor))
 	if err != nil {
+		return nil, err
+	}
+	header := http.Header{"Anthropic-Version": {version}}
+	if m.config.Key != "" {
+		header.Set("X-Api-Key", m.config.Key)
+	}
+	if m.config.Token != "" {
+		header.Set("Authorization", "Bearer "+m.config.Token)
+	}
+	return client.Post(ctx, m.client, u.JoinPath("v1", "messages").String(), header, m.request(r))
+}
+
+// readWhole reads an answer in one body.
+func readWhole(body io.Reader, c *provider.Call) error {
+	var a answer
+	if err := client.Decode(body, &a); err != nil {
 		return err
 	}
-	if message.StopReason == "" && len(message.Content) == 0 {
+	if a.StopReason == "" && len(a.Content) == 0 {
 		return nil // an error, or another body that is not a message
 	}
-	for i := range message.Content {
-		if !c.Yield(part(&message.Content[i])) {
+	for i := range a.Content {
+		if !c.Yield(part(&a.Content[i])) {
 			return nil
 		}
 	}
-	var spent tokenCounts
-	spent.start(&message.Usage)
-	c.Usage(spent.usage())
-	c.End(reason(message.StopReason), message.Model)
+	c.Usage(a.Usage.usage())
+	c.End(reason(a.StopReason), a.Model)
 	return nil
 }
 
-// stream asks for a streamed answer, and reads past its end so that the connection can be reused.
-func (m *Model) stream(ctx context.Context, c *provider.Call, params sdk.MessageNewParams) error {
-	events := m.messages.NewStreaming(ctx, params)
-	defer events.Close()
+// readStream reads a streamed answer, and past its end so that the connection can be reused.
+func readStream(body io.Reader, c *provider.Call) error {
 	a := streamReader{call: c}
-	for events.Next() {
-		event := events.Current() // large: avoid another copy
-		if !a.event(&event) {
+	for frame, err := range client.Frames(body, dialect.Events) {
+		switch {
+		case a.stopped && err != nil:
 			return nil
+		case a.stopped:
+			continue
+		case err != nil:
+			return err
+		case dialect.Anthropic().FrameKind(dialect.Events, frame) == dialect.Failure:
+			return c.ErrorEvent(frame, nil)
+		}
+		if more, err := a.frame(frame); !more || err != nil {
+			return err
 		}
 	}
-	err := events.Err()
-	if a.stopped {
-		return nil
-	}
-	if e, ok := errors.AsType[*sdk.Error](err); ok && e.StatusCode == http.StatusOK {
-		return c.ErrorEvent([]byte(e.RawJSON()), err)
-	}
-	return err
+	return nil
 }

@@ -8,12 +8,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider"
 	"github.com/ridethrough/ridethrough/provider/anthropic"
 )
 
@@ -170,7 +171,7 @@ func TestModel_NoStreamYieldsTheSameParts(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("error %v; parts (-want +got):\n%s", err, diff)
 	}
-	if h.header.Get("X-Stainless-Timeout") != "" || strings.Contains(h.asked, `"stream"`) {
+	if strings.Contains(h.asked, `"stream"`) {
 		t.Errorf("header %v, request %v", h.header, h.asked)
 	}
 }
@@ -201,7 +202,7 @@ func TestModel_ErrorEventIsClassified(t *testing.T) {
 	h := &house{body: stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)}
 	got, err := collect(t.Context(), h.model(claude), llm.Request{})
 	f, ok := errors.AsType[*fault.Error](err)
-	if _, of := errors.AsType[*sdk.Error](err); !ok || !of || f.Kind != fault.Overloaded || f.Status != 200 || f.Code != "overloaded_error" || len(got) != 0 {
+	if _, of := errors.AsType[*provider.ResponseError](err); !ok || !of || f.Kind != fault.Overloaded || f.Status != 200 || f.Code != "overloaded_error" || len(got) != 0 {
 		t.Errorf("parts %v, error %#v", got, err)
 	}
 }
@@ -245,5 +246,37 @@ func TestModel_BadBaseURLIsInvalid(t *testing.T) {
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid || f.Provider != "anthropic" {
 			t.Errorf("base URL %q: error %v, want an invalid request", base, err)
 		}
+	}
+}
+
+func TestModel_ErrorInPlaceOfAStreamKeepsItsHeaders(t *testing.T) {
+	const body = `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
+	for _, whole := range []bool{false, true} {
+		client := &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+			header := http.Header{"Content-Type": {"application/json"}, "Retry-After": {"7"}}
+			return &http.Response{StatusCode: 200, Header: header, Request: req, Body: io.NopCloser(strings.NewReader(body))}, nil
+		})}
+		_, err := collect(t.Context(), anthropic.New(anthropic.Config{Model: claude, Client: client}), llm.Request{NoStream: whole})
+		f, ok := errors.AsType[*fault.Error](err)
+		if !ok || f.Kind != fault.Overloaded || f.Wait != 7*time.Second {
+			t.Errorf("whole %t: error %#v, want overloaded, and a wait of 7s", whole, err)
+		}
+		if e, ok := errors.AsType[*provider.ResponseError](err); !ok || string(e.Body) != body {
+			t.Errorf("whole %t: error %#v does not have the response", whole, err)
+		}
+	}
+}
+
+func TestModel_EventsWithoutNames(t *testing.T) {
+	body := stream(start, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}`, contentBlocks, over)
+	var bare []string
+	for line := range strings.Lines(body) {
+		if !strings.HasPrefix(line, "event: ") {
+			bare = append(bare, line)
+		}
+	}
+	got, err := collect(t.Context(), (&house{body: strings.Join(bare, "")}).model(claude), llm.Request{})
+	if err != nil || len(got) != 4 || got[0] != llm.Part(llm.Text{Text: "a"}) {
+		t.Errorf("got %v and error %v, want a text, two usages and the end", got, err)
 	}
 }

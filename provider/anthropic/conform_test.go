@@ -4,10 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/provider"
 	"github.com/ridethrough/ridethrough/provider/anthropic"
 )
 
@@ -18,7 +17,7 @@ func TestModel_Conforms(t *testing.T) {
 			return anthropic.New(anthropic.Config{Model: p.Model, Key: p.Key, BaseURL: p.Base, Client: p.Client})
 		},
 		Own: func(err error) bool {
-			_, ok := errors.AsType[*sdk.Error](err)
+			_, ok := errors.AsType[*provider.ResponseError](err)
 			return ok
 		},
 	})

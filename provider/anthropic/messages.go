@@ -1,11 +1,7 @@
 package anthropic
 
 import (
-	"encoding/json"
 	"strings"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
@@ -17,11 +13,11 @@ const redactedPrefix = "redacted:"
 // messages converts a conversation. User and tools are one role, whose consecutive messages become one
 // message, tool results first. Empty content is dropped, because the API rejects it. own is the provider whose
 // reasoning is sent back.
-func messages(own string, conversation []llm.Message) (all []sdk.MessageParam) {
+func messages(own string, conversation []llm.Message) (all []message) {
 	for _, m := range conversation {
-		role, content := sdk.MessageParamRoleUser, contentBlocks(own, m)
+		role, content := roleUser, contentBlocks(own, m)
 		if m.Role == llm.Assistant {
-			role = sdk.MessageParamRoleAssistant
+			role = roleAssistant
 		}
 		if len(content) == 0 {
 			continue
@@ -30,17 +26,17 @@ func messages(own string, conversation []llm.Message) (all []sdk.MessageParam) {
 			all[n-1].Content = joinBlocks(all[n-1].Content, content)
 			continue
 		}
-		all = append(all, sdk.MessageParam{Role: role, Content: joinBlocks(nil, content)})
+		all = append(all, message{Role: role, Content: joinBlocks(nil, content)})
 	}
 	return all
 }
 
 // joinBlocks appends blocks to those of a message, tool results before the rest.
-func joinBlocks(blocks, more []sdk.ContentBlockParamUnion) (joined []sdk.ContentBlockParamUnion) {
-	var rest []sdk.ContentBlockParamUnion
-	for _, some := range [...][]sdk.ContentBlockParamUnion{blocks, more} {
+func joinBlocks(blocks, more []block) (joined []block) {
+	var rest []block
+	for _, some := range [...][]block{blocks, more} {
 		for _, b := range some {
-			if b.OfToolResult != nil {
+			if b.Type == typeResult {
 				joined = append(joined, b)
 				continue
 			}
@@ -51,44 +47,44 @@ func joinBlocks(blocks, more []sdk.ContentBlockParamUnion) (joined []sdk.Content
 }
 
 // contentBlocks returns the blocks of a message that the API accepts.
-func contentBlocks(own string, m llm.Message) (blocks []sdk.ContentBlockParamUnion) {
+func contentBlocks(own string, m llm.Message) (blocks []block) {
 	for _, b := range m.Content {
 		switch b := b.(type) {
 		case llm.Text:
 			if strings.TrimSpace(b.Text) != "" {
-				blocks = append(blocks, sdk.NewTextBlock(b.Text))
+				blocks = append(blocks, textBlock(b.Text))
 			}
 		case llm.Reasoning:
 			if m.By.Provider == own && b.Signature != "" {
 				blocks = append(blocks, thinkingBlock(b))
 			}
 		case llm.ToolCall:
-			blocks = append(blocks, sdk.NewToolUseBlock(callID(b.ID), json.RawMessage(provider.ArgumentsObject(b.Arguments)), b.Name))
+			blocks = append(blocks, block{Type: typeToolUse, ID: callID(b.ID), Name: b.Name, Input: provider.ArgumentsObject(b.Arguments)})
 		case llm.ToolResult:
-			blocks = append(blocks, sdk.ContentBlockParamUnion{OfToolResult: toolResult(b)})
+			blocks = append(blocks, toolResult(b))
 		}
 	}
 	return blocks
 }
 
+// textBlock returns a text.
+func textBlock(text string) block { return block{Type: typeText, Text: text} }
+
 // thinkingBlock returns reasoning unchanged: the API checks the signature.
-func thinkingBlock(r llm.Reasoning) sdk.ContentBlockParamUnion {
+func thinkingBlock(r llm.Reasoning) block {
 	if data, ok := strings.CutPrefix(r.Signature, redactedPrefix); ok {
-		return sdk.NewRedactedThinkingBlock(data)
+		return block{Type: typeRedacted, Data: data}
 	}
-	return sdk.NewThinkingBlock(r.Signature, r.Text)
+	return block{Type: typeThinking, Thinking: &r.Text, Signature: r.Signature}
 }
 
 // toolResult returns a tool's result; an empty one has no content.
-func toolResult(r llm.ToolResult) *sdk.ToolResultBlockParam {
-	p := &sdk.ToolResultBlockParam{ToolUseID: callID(r.ID)}
-	if r.Failed {
-		p.IsError = param.NewOpt(true)
-	}
+func toolResult(r llm.ToolResult) block {
+	b := block{Type: typeResult, ToolUseID: callID(r.ID), IsError: r.Failed}
 	if strings.TrimSpace(r.Output) != "" {
-		p.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: r.Output}}}
+		b.Content = []block{textBlock(r.Output)}
 	}
-	return p
+	return b
 }
 
 // callID returns a call's id as the API accepts it.

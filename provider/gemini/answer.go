@@ -23,12 +23,12 @@ func (a *responseReader) frame(frame []byte) (more bool, err error) {
 	if dialect.Gemini().FrameKind(dialect.Events, frame) == dialect.Failure {
 		return false, a.call.ErrorEvent(frame, nil)
 	}
-	data := client.Data(frame)
+	_, data := client.Event(frame)
 	if len(data) == 0 {
 		return true, nil
 	}
 	var next chunk
-	if err := json.Unmarshal(data, &next); err != nil {
+	if err := client.Unmarshal(data, &next); err != nil {
 		return false, err
 	}
 	return a.chunk(&next)

@@ -2,7 +2,6 @@ package ollama
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 
 	"github.com/ridethrough/ridethrough/internal/dialect"
@@ -30,7 +29,7 @@ func read(body io.Reader, c *provider.Call) error {
 // readLine handles a line.
 func readLine(text []byte, c *provider.Call) (done bool, err error) {
 	var answer line
-	if err := json.Unmarshal(text, &answer); err != nil {
+	if err := client.Unmarshal(text, &answer); err != nil {
 		return false, err // half a line, or a page
 	}
 	if dialect.Ollama().FrameKind(dialect.Lines, text) == dialect.Failure {

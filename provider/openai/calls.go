@@ -15,7 +15,7 @@ type callCollector struct {
 
 // partialCall is a call that may be incomplete.
 type partialCall struct {
-	index     int64
+	index     int
 	id, name  string
 	arguments []byte
 }
@@ -32,7 +32,7 @@ func callIDs(conversation []llm.Message) map[string]bool {
 }
 
 // add adds a piece: to the call with this index, or as the start of another.
-func (c *callCollector) add(index int64, id, name, arguments string) {
+func (c *callCollector) add(index int, id, name, arguments string) {
 	at := len(c.all) - 1
 	for at >= 0 && c.all[at].index != index {
 		at--

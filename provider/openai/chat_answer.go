@@ -1,14 +1,9 @@
 package openai
 
 import (
-	"encoding/json"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/respjson"
-	"github.com/openai/openai-go/v3/packages/ssestream"
-
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
+	"github.com/ridethrough/ridethrough/provider/internal/client"
 )
 
 // chatAnswer reads an answer of Chat Completions. Tool calls are kept until it is complete: servers differ
@@ -24,26 +19,30 @@ type chatAnswer struct {
 }
 
 // event handles a chunk of a stream.
-func (a *chatAnswer) event(chunk openai.ChatCompletionChunk) (bool, error) {
+func (a *chatAnswer) event(data []byte) (bool, error) {
+	var chunk chatChunk
+	if err := client.Unmarshal(data, &chunk); err != nil {
+		return false, err
+	}
 	if chunk.Model != "" {
 		a.model = chunk.Model
 	}
-	if chunk.JSON.Usage.Valid() {
-		a.call.Usage(chatUsage(chunk.Usage))
+	if chunk.Usage != nil {
+		a.call.Usage(chunk.Usage.usage())
 	}
-	for _, choice := range chunk.Choices {
+	for i := range chunk.Choices {
+		choice := &chunk.Choices[i]
 		if choice.Index != 0 { // only one was requested
 			continue
 		}
-		d := choice.Delta
-		if !a.text(d.Content, d.JSON.Content.Raw(), d.Refusal, d.JSON.ExtraFields) {
+		if !a.text(&choice.Delta) {
 			return false, nil
 		}
-		for _, piece := range d.ToolCalls {
-			a.calls.add(piece.Index, piece.ID, piece.Function.Name, piece.Function.Arguments)
+		for _, piece := range choice.Delta.ToolCalls {
+			a.calls.add(piece.Index, piece.ID, piece.Function.Name, string(piece.Function.Arguments))
 		}
 		if isBrokenOff(choice.FinishReason) {
-			return false, streamError(ssestream.Event{Data: []byte(chunk.RawJSON())})
+			return false, a.call.ErrorEvent(data, nil)
 		}
 		if choice.FinishReason != "" {
 			a.reason = choice.FinishReason
@@ -62,19 +61,16 @@ func isBrokenOff(reason string) bool {
 // back. It is the signature of that reasoning; others call the field "reasoning" and expect nothing.
 const reasoningContent = "reasoning_content"
 
-// text yields the content of a delta or a message. raw is the text as JSON.
-func (a *chatAnswer) text(text, raw, refusal string, more map[string]respjson.Field) bool {
-	thought := ""
-	if len(raw) > 0 && raw[0] == '[' {
-		thought, text = contentParts(raw)
-	}
-	if back := extraField(more, reasoningContent); back != "" {
-		thought, a.openReasoning = back, true
+// text yields the content of a delta or a message.
+func (a *chatAnswer) text(d *chatDelta) bool {
+	thought := d.Content.thought
+	if d.ReasoningContent != "" {
+		thought, a.openReasoning = d.ReasoningContent, true
 	} else if thought == "" {
-		thought = extraField(more, "reasoning")
+		thought = d.Reasoning
 	}
-	a.refused = a.refused || refusal != ""
-	text += refusal
+	a.refused = a.refused || d.Refusal != ""
+	text := d.Content.text + d.Refusal
 	a.hasContent = a.hasContent || text+thought != ""
 	if thought != "" && !a.call.Yield(llm.Reasoning{Text: thought}) {
 		return false
@@ -91,34 +87,6 @@ func (a *chatAnswer) endReasoning() bool {
 	return a.call.Yield(llm.Reasoning{Signature: reasoningContent})
 }
 
-// contentParts reads a content in parts, as Mistral's reasoning models send it.
-func contentParts(raw string) (thought, text string) {
-	type part struct{ Text string }
-	var parts []struct {
-		part
-		Thinking []part
-	}
-	_ = json.Unmarshal([]byte(raw), &parts) // any other form is empty
-	for _, p := range parts {
-		text += p.Text
-		for _, t := range p.Thinking {
-			thought += t.Text
-		}
-	}
-	return thought, text
-}
-
-// extraField returns the text in a field that the SDK does not know.
-func extraField(fields map[string]respjson.Field, name string) string {
-	f, ok := fields[name]
-	if !ok {
-		return ""
-	}
-	var text string
-	_ = json.Unmarshal([]byte(f.Raw()), &text) // anything but a string is empty
-	return text
-}
-
 // end yields what was kept back. Without a finish_reason the terminator completes an answer, if there is
 // any: alone it is none.
 func (a *chatAnswer) end(done bool) error {
@@ -132,22 +100,25 @@ func (a *chatAnswer) end(done bool) error {
 }
 
 // unary handles an unstreamed answer.
-func (a *chatAnswer) unary(answer openai.ChatCompletion) error {
+func (a *chatAnswer) unary(body []byte) error {
+	var answer chatChunk
+	if err := client.Unmarshal(body, &answer); err != nil {
+		return err
+	}
 	if len(answer.Choices) == 0 {
 		return nil
 	}
-	choice := answer.Choices[0]
+	choice := &answer.Choices[0]
 	a.model, a.reason = answer.Model, choice.FinishReason
 	if isBrokenOff(a.reason) {
-		return a.call.ErrorEvent([]byte(answer.RawJSON()), streamError(ssestream.Event{Data: []byte(answer.RawJSON())}))
+		return a.call.ErrorEvent(body, nil)
 	}
-	if answer.JSON.Usage.Valid() {
-		a.call.Usage(chatUsage(answer.Usage))
+	if answer.Usage != nil {
+		a.call.Usage(answer.Usage.usage())
 	}
-	message := choice.Message
-	a.text(message.Content, message.JSON.Content.Raw(), message.Refusal, message.JSON.ExtraFields)
-	for i, call := range message.ToolCalls {
-		a.calls.add(int64(i), call.ID, call.Function.Name, call.Function.Arguments)
+	a.text(&choice.Message)
+	for i, call := range choice.Message.ToolCalls {
+		a.calls.add(i, call.ID, call.Function.Name, string(call.Function.Arguments))
 	}
 	a.hasContent = true // a whole body is complete
 	return a.end(true)
@@ -168,12 +139,13 @@ func (a *chatAnswer) endReason() llm.Reason {
 	return llm.Other
 }
 
-func chatUsage(u openai.CompletionUsage) llm.Usage {
+// usage converts the counts.
+func (u *chatUsage) usage() llm.Usage {
 	return llm.Usage{
-		Input:      int(u.PromptTokens),
-		Output:     int(u.CompletionTokens),
-		CacheRead:  int(u.PromptTokensDetails.CachedTokens),
-		CacheWrite: int(u.PromptTokensDetails.CacheWriteTokens),
-		Reasoning:  int(u.CompletionTokensDetails.ReasoningTokens),
+		Input:      u.Prompt,
+		Output:     u.Completion,
+		CacheRead:  u.PromptDetails.Cached,
+		CacheWrite: u.PromptDetails.CacheWrite,
+		Reasoning:  u.CompletionDetails.Reasoning,
 	}
 }

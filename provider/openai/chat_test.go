@@ -276,3 +276,35 @@ func TestModel_SchemaIsUnchanged(t *testing.T) {
 		}
 	}
 }
+
+func TestChat_MembersOfOtherTypes(t *testing.T) {
+	tests := []struct {
+		name string
+		in   string // a stream, or one body
+		want []llm.Part
+	}{
+		{
+			"arguments that are an object",
+			events(chunk(piece(`{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}`), "tool_calls")),
+			[]llm.Part{call("a", "f", `{"x":1}`), end(llm.Calls)},
+		},
+		{
+			"arguments that are null",
+			`{"model":"m-1","choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":null}}]},"finish_reason":"stop"}]}`,
+			[]llm.Part{call("a", "f", `{}`), end(llm.Calls)},
+		},
+		{
+			"an index that is a text, and a usage with fractions",
+			events(strings.Replace(chunk(`{"content":"a"}`, "stop"), `"index":0`, `"index":"0"`, 1), `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2.5}}`),
+			[]llm.Part{text("a"), llm.Usage{Input: 9}, end(llm.Stop)},
+		},
+		{"content that is a number", events(chunk(`{"content":7}`, "null"), chunk(`{"content":"a"}`, "stop")), []llm.Part{text("a"), end(llm.Stop)}},
+	}
+	for _, tt := range tests {
+		got, err := ask(openai.New(openai.Config{API: openai.Chat, Client: plays(tt.in)}), hello)
+		if err != nil {
+			t.Errorf("%s: error %v", tt.name, err)
+		}
+		diff(t, tt.name, tt.want, got)
+	}
+}

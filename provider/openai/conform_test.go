@@ -4,11 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/ssestream"
-
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/provider"
 	"github.com/ridethrough/ridethrough/provider/openai"
 )
 
@@ -25,16 +23,15 @@ func TestModel_Conforms(t *testing.T) {
 					c.Model, c.Key, c.BaseURL, c.Client = p.Model, p.Key, p.Base+"/v1", p.Client
 					return openai.New(c)
 				},
-				Own:    isSDK,
+				Own:    isResponse,
 				Sealed: c.API == openai.Responses && !c.Summaries,
 			})
 		})
 	}
 }
 
-// isSDK reports whether an error is the SDK's own.
-func isSDK(err error) bool {
-	_, status := errors.AsType[*sdk.Error](err)
-	_, event := errors.AsType[*ssestream.StreamError](err)
-	return status || event
+// isResponse reports whether an error is the provider's response.
+func isResponse(err error) bool {
+	_, ok := errors.AsType[*provider.ResponseError](err)
+	return ok
 }

@@ -1,9 +1,8 @@
-// Package openai is [llm.Model] over OpenAI's SDK: its Responses API, and the Chat Completions API that
-// many other servers implement.
+// Package openai is [llm.Model] over OpenAI's Responses API, and over the Chat Completions API that many
+// other servers implement.
 //
 // Those servers differ in what they omit and add. An answer without [DONE] or without a finish_reason, tool
-// calls without ids, and reasoning in a field that the SDK does not know are therefore accepted. Package
-// provider classifies failures.
+// calls without ids, and reasoning in fields of their own are therefore accepted.
 package openai
 
 import (
@@ -15,14 +14,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/responses"
-
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
+	"github.com/ridethrough/ridethrough/provider/internal/client"
 )
 
 // Config identifies the model, its address and the credentials. Nothing is read from the environment.
@@ -63,8 +59,8 @@ type Model struct {
 	api                 API
 	faults              classify.Classifier
 	summaries           bool
-	chat                openai.ChatCompletionService
-	responses           responses.ResponseService
+	key                 string
+	client              *http.Client
 }
 
 // New returns a model. An invalid Config is reported by the first request.
@@ -74,6 +70,8 @@ func New(c Config) *Model {
 		base:      cmp.Or(c.BaseURL, vendor),
 		faults:    c.Faults,
 		summaries: c.Summaries,
+		key:       c.Key,
+		client:    provider.Observe(c.Client),
 	}
 	own := isAt(m.base, ".api.openai.com")
 	m.maxCompletionTokens = own || isAt(m.base, ".azure.com")
@@ -81,17 +79,6 @@ func New(c Config) *Model {
 	if c.API == "" && own {
 		m.api = Responses
 	}
-	// The services, unlike the SDK's client, read nothing from the environment.
-	options := []option.RequestOption{
-		option.WithBaseURL(m.base),
-		option.WithHTTPClient(provider.Observe(c.Client)),
-		option.WithMaxRetries(0),
-	}
-	if c.Key != "" {
-		options = append(options, option.WithAPIKey(c.Key))
-	}
-	m.chat = openai.NewChatCompletionService(options...)
-	m.responses = responses.NewResponseService(options...)
 	return m
 }
 
@@ -118,6 +105,19 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, e
 		}
 		return invalid("unknown API " + strconv.Quote(string(m.api)) + `, want "chat" or "responses"`)
 	})
+}
+
+// post sends a request to an endpoint of the API.
+func (m *Model) post(ctx context.Context, request any, path ...string) (*http.Response, error) {
+	u, err := url.Parse(m.base)
+	if err != nil {
+		return nil, err
+	}
+	header := http.Header{}
+	if m.key != "" {
+		header.Set("Authorization", "Bearer "+m.key)
+	}
+	return client.Post(ctx, m.client, u.JoinPath(path...).String(), header, request)
 }
 
 // invalid returns the fault of a request that cannot be sent.

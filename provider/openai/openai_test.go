@@ -10,11 +10,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/provider"
 	"github.com/ridethrough/ridethrough/provider/openai"
 )
 
@@ -143,27 +142,27 @@ func TestModel_UnencodableRequestIsInvalid(t *testing.T) {
 	}
 }
 
-func TestModel_FaultWrapsSDKError(t *testing.T) {
+func TestModel_FaultWrapsTheResponse(t *testing.T) {
 	for _, api := range apis {
 		m := openai.New(openai.Config{Model: "m", API: api, Client: serves(429, "application/json",
 			`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`)})
 		_, err := ask(m, hello)
 		f, _ := errors.AsType[*fault.Error](err)
-		theirs, ok := errors.AsType[*sdk.Error](err)
+		theirs, ok := errors.AsType[*provider.ResponseError](err)
 		if !ok || theirs.StatusCode != 429 || f.Kind != fault.Quota || f.Status != 429 || f.Provider != "openai" {
-			t.Errorf("%s: got error %#v, want a spent quota that wraps the SDK's error", api, err)
+			t.Errorf("%s: got error %#v, want a spent quota that wraps the response", api, err)
 		}
 		m = openai.New(openai.Config{Model: "m", API: api, Client: plays(events(`{"error":{"message":"gone","code":"server_error"}}`))})
 		_, err = ask(m, hello)
 		f, _ = errors.AsType[*fault.Error](err)
-		event, ok := errors.AsType[*ssestream.StreamError](err)
-		if !ok || len(event.Event.Data) == 0 || f.Kind != fault.Unavailable || f.Status != 200 {
-			t.Errorf("%s: got error %#v, want a failure in the stream that wraps the SDK's event", api, err)
+		event, ok := errors.AsType[*provider.ResponseError](err)
+		if !ok || len(event.Body) == 0 || f.Kind != fault.Unavailable || f.Status != 200 {
+			t.Errorf("%s: got error %#v, want a failure in the stream that wraps the event", api, err)
 		}
 	}
 }
 
-func TestModel_ErrorThatTheSDKCannotDecode(t *testing.T) {
+func TestModel_OddErrors(t *testing.T) {
 	tests := []struct {
 		status int
 		kind   string

@@ -6,10 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/responses"
-
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider/openai"
@@ -57,8 +53,7 @@ func long(api openai.API) string {
 	return b.String() + events(chunk(`{}`, "stop")) + named("response.completed", `,"response":`+response("completed", spent))
 }
 
-// BenchmarkStream reads a stream of a thousand words, by this package and by the
-// SDK alone.
+// BenchmarkStream reads a stream of a thousand words.
 func BenchmarkStream(b *testing.B) {
 	for _, api := range apis {
 		client := plays(long(api))
@@ -71,31 +66,5 @@ func BenchmarkStream(b *testing.B) {
 				}
 			}
 		})
-	}
-	b.Run("chat by the SDK", func(b *testing.B) {
-		b.ReportAllocs()
-		s := sdk.NewChatCompletionService(option.WithBaseURL("http://x.test"), option.WithHTTPClient(plays(long(openai.Chat))))
-		for b.Loop() {
-			stream := s.NewStreaming(b.Context(), sdk.ChatCompletionNewParams{})
-			drain(b, stream.Next, stream.Err)
-		}
-	})
-	b.Run("responses by the SDK", func(b *testing.B) {
-		b.ReportAllocs()
-		s := responses.NewResponseService(option.WithBaseURL("http://x.test"), option.WithHTTPClient(plays(long(openai.Responses))))
-		for b.Loop() {
-			stream := s.NewStreaming(b.Context(), responses.ResponseNewParams{})
-			drain(b, stream.Next, stream.Err)
-		}
-	})
-}
-
-func drain(b *testing.B, next func() bool, end func() error) {
-	n := 0
-	for next() {
-		n++
-	}
-	if n < 1000 || end() != nil {
-		b.Fatal(n, end())
 	}
 }

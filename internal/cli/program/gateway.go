@@ -21,7 +21,7 @@ const (
 		"when the provider is back."
 )
 
-// Gateway is the program that is a gateway alone: it has no agent, no provider's SDK and no store.
+// Gateway is the program that is a gateway alone: it has no agent, no model and no store.
 func Gateway() Program {
 	return Program{
 		Name: "ridethrough-gateway", Short: Short,

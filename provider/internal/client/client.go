@@ -31,6 +31,7 @@ func Post(ctx context.Context, c *http.Client, url string, header http.Header, r
 	if err != nil {
 		return nil, err
 	}
+	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "ridethrough")
 	maps.Copy(req.Header, header)
@@ -92,20 +93,36 @@ func readMore(body io.Reader, stream []byte) ([]byte, error) {
 	return stream[:len(stream)+n], err
 }
 
-// Data returns the data of an event, without the space around it; empty: it has none.
-func Data(frame []byte) []byte {
-	_, data := sse.Parse(frame)
-	return bytes.TrimSpace(data)
+// Event returns the name and the data of an event, without the space around it.
+func Event(frame []byte) (name string, data []byte) {
+	n, data := sse.Parse(frame)
+	return string(n), bytes.TrimSpace(data)
 }
 
-// Decode reads a whole body as JSON.
-func Decode(body io.Reader, into any) error {
-	text, err := io.ReadAll(io.LimitReader(body, bound+1))
-	switch {
-	case err != nil:
-		return err
-	case len(text) > bound:
-		return errTooLarge
+// Unmarshal decodes JSON. A member of another type than the API documents is left out, and the rest is
+// decoded: of the many servers of one API each has its own idea of some.
+func Unmarshal(text []byte, into any) error {
+	err := json.Unmarshal(text, into)
+	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
+		return nil
 	}
-	return json.Unmarshal(text, into)
+	return err
+}
+
+// Decode reads a whole body as JSON, as Unmarshal does.
+func Decode(body io.Reader, into any) error {
+	text, err := ReadAll(body)
+	if err != nil {
+		return err
+	}
+	return Unmarshal(text, into)
+}
+
+// ReadAll reads a whole body.
+func ReadAll(body io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(body, bound+1))
+	if err == nil && len(text) > bound {
+		err = errTooLarge
+	}
+	return text, err
 }

@@ -83,7 +83,7 @@ func (endless) Read(p []byte) (int, error) {
 func TestFrames_StopsReadingWhenLeft(t *testing.T) {
 	body := io.MultiReader(strings.NewReader("data: a\n\n"), iotest.ErrReader(errCut))
 	for frame, err := range client.Frames(body, dialect.Events) {
-		if string(client.Data(frame)) != "a" || err != nil {
+		if name, data := client.Event(frame); name != "" || string(data) != "a" || err != nil {
 			t.Errorf("got %q and error %v", frame, err)
 		}
 		return

@@ -3,58 +3,54 @@ package openai
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"strconv"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
-
+	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
 )
 
 // askChat sends a request to Chat Completions.
 func (m *Model) askChat(ctx context.Context, r llm.Request, c *provider.Call) error {
-	params, err := m.chatParams(r)
+	request, err := m.chatRequest(r)
 	if err != nil {
 		return err
 	}
-	var resp *http.Response
-	if _, err := m.chat.New(ctx, params, undecoded(r, &resp)...); err != nil {
+	resp, err := m.post(ctx, request, "chat", "completions")
+	if err != nil {
 		return err
 	}
 	a := &chatAnswer{call: c, calls: callCollector{taken: callIDs(r.Messages)}}
-	return read(resp, a, c)
+	return read(resp, dialect.OpenAIChat(), a, c)
 }
 
-// chatParams converts a request.
-func (m *Model) chatParams(r llm.Request) (openai.ChatCompletionNewParams, error) {
-	q := openai.ChatCompletionNewParams{Model: m.name.Model, ReasoningEffort: shared.ReasoningEffort(r.Effort)}
+// chatRequest converts a request.
+func (m *Model) chatRequest(r llm.Request) (*chatRequest, error) {
+	q := &chatRequest{Model: m.name.Model, ReasoningEffort: string(r.Effort), Stream: !r.NoStream}
 	switch {
 	case r.MaxTokens > 0 && m.maxCompletionTokens: // reasoning models reject the old name
-		q.MaxCompletionTokens = openai.Int(int64(r.MaxTokens))
+		q.MaxCompletionTokens = r.MaxTokens
 	case r.MaxTokens > 0: // many servers reject the new one
-		q.MaxTokens = openai.Int(int64(r.MaxTokens))
+		q.MaxTokens = r.MaxTokens
 	}
-	if !r.NoStream {
-		q.StreamOptions.IncludeUsage = openai.Bool(true)
+	if q.Stream {
+		q.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	for _, t := range r.Tools {
 		f, err := functionOf(t)
 		if err != nil {
-			return q, err
+			return nil, err
 		}
-		q.Tools = append(q.Tools, openai.ChatCompletionFunctionTool(param.Override[shared.FunctionDefinitionParam](f)))
+		q.Tools = append(q.Tools, chatTool{"function", f})
 	}
 	if r.System != "" {
-		q.Messages = append(q.Messages, openai.SystemMessage(r.System))
+		q.Messages = append(q.Messages, chatMessage{Role: "system", Content: &r.System})
 	}
 	turn := lastUser(r.Messages)
 	for i, msg := range r.Messages {
 		converted, err := m.chatMessages(msg, i > turn)
 		if err != nil {
-			return q, err
+			return nil, err
 		}
 		q.Messages = append(q.Messages, converted...)
 	}
@@ -73,15 +69,16 @@ func lastUser(messages []llm.Message) int {
 
 // chatMessages converts a message; the API has one for each tool result. current means that it belongs to
 // the unfinished answer.
-func (m *Model) chatMessages(msg llm.Message, current bool) ([]openai.ChatCompletionMessageParamUnion, error) {
+func (m *Model) chatMessages(msg llm.Message, current bool) ([]chatMessage, error) {
 	switch msg.Role {
 	case llm.User:
-		return []openai.ChatCompletionMessageParamUnion{openai.UserMessage(msg.Text())}, nil
+		text := msg.Text()
+		return []chatMessage{{Role: "user", Content: &text}}, nil
 	case llm.ToolRole:
-		var results []openai.ChatCompletionMessageParamUnion
+		var results []chatMessage
 		for _, b := range msg.Content {
 			if r, ok := b.(llm.ToolResult); ok {
-				results = append(results, openai.ToolMessage(r.Output, chatID(r.ID)))
+				results = append(results, chatMessage{Role: "tool", Content: &r.Output, ToolCallID: chatID(r.ID)})
 			}
 		}
 		return results, nil
@@ -95,35 +92,26 @@ func (m *Model) chatMessages(msg llm.Message, current bool) ([]openai.ChatComple
 //
 // thinks means that reasoning is sent back with it, as the servers with this field require: DeepSeek and
 // Moonshot reject a request without it, until the next user message.
-func chatAssistant(msg llm.Message, thinks bool) []openai.ChatCompletionMessageParamUnion {
-	var said openai.ChatCompletionAssistantMessageParam
-	thought := ""
+func chatAssistant(msg llm.Message, thinks bool) []chatMessage {
+	said := chatMessage{Role: "assistant"}
 	for _, b := range msg.Content {
 		switch b := b.(type) {
 		case llm.Reasoning:
 			if thinks && b.Signature == reasoningContent {
-				thought += b.Text
+				said.ReasoningContent += b.Text
 			}
 		case llm.ToolCall:
-			said.ToolCalls = append(said.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
-				OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
-					ID:       chatID(b.ID),
-					Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: b.Name, Arguments: argumentsText(b.Arguments)},
-				},
-			})
+			f := calledByName{b.Name, arguments(argumentsText(b.Arguments))}
+			said.ToolCalls = append(said.ToolCalls, chatCall{ID: chatID(b.ID), Type: "function", Function: f})
 		}
 	}
-	text := msg.Text()
-	if text == "" && said.ToolCalls == nil {
+	if text := msg.Text(); text != "" {
+		said.Content = &text
+	}
+	if said.Content == nil && said.ToolCalls == nil {
 		return nil
 	}
-	if text != "" {
-		said.Content.OfString = openai.String(text)
-	}
-	if thought != "" {
-		said.SetExtraFields(map[string]any{reasoningContent: thought})
-	}
-	return []openai.ChatCompletionMessageParamUnion{{OfAssistant: &said}}
+	return []chatMessage{said}
 }
 
 // chatID returns a call's id as the API accepts it.
