@@ -19,10 +19,12 @@ try {
 	process.exit(1);
 }
 
-const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
-// A terminal sends its signals to the child too, which decides what they mean. Those for this process alone are passed on.
+// A terminal sends its signals to the child too, which decides what they mean. Those for this process alone are passed
+// on, from before there is a child to leave behind.
+let child;
 for (const signal of ["SIGINT", "SIGQUIT"]) process.on(signal, () => {});
 for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
 child.on("error", (err) => {
 	console.error(`${name}: ${err.message}`);
 	process.exit(1);

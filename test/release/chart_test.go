@@ -1,6 +1,7 @@
 package release_test
 
 import (
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -86,9 +87,23 @@ func TestChart_FitsTheProgram(t *testing.T) {
 			t.Errorf("a template asks %s, which the gateway answers with %d", path[1], answer.StatusCode)
 		}
 	}
-	// preStop, then the server's own grace, then the kill.
+	// preStop, then what systemd grants too, then the kill.
+	var stop uint64
+	if _, after, ok := strings.Cut(read(t, "packaging/ridethrough.service"), "TimeoutStopSec="); !ok {
+		t.Error("the unit has no TimeoutStopSec")
+	} else if _, err := fmt.Sscan(after, &stop); err != nil {
+		t.Errorf("TimeoutStopSec of the unit: %v", err)
+	}
 	drain, _ := values["drainSeconds"].(uint64)
-	if end, _ := values["terminationGracePeriodSeconds"].(uint64); end < drain+15 {
-		t.Errorf("a pod has %d s to end, of which %d before it is told: streams need 10 s and the rest 5", end, drain)
+	if end, _ := values["terminationGracePeriodSeconds"].(uint64); end < drain+stop {
+		t.Errorf("a pod has %d s to end, of which %d before it is told; a stop may take %d", end, drain, stop)
+	}
+	for file, want := range map[string]string{
+		chart + "templates/_helpers.tpl": fmt.Sprintf(`(add (int .Values.drainSeconds) %d)`, stop),
+		"deploy/compose/compose.yaml":    fmt.Sprintf("stop_grace_period: %ds", stop),
+	} {
+		if !strings.Contains(read(t, file), want) {
+			t.Errorf("%s has no %q, as the unit has", file, want)
+		}
 	}
 }

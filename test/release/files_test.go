@@ -3,6 +3,7 @@ package release_test
 import (
 	"bufio"
 	"context"
+	"flag"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,11 +13,13 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/program"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/operation/service"
 )
 
 const root = "../../"
@@ -176,12 +179,12 @@ func TestImage_RunsTheProgram(t *testing.T) {
 	accepts(t, "HEALTHCHECK", check[1:])
 	accepts(t, "CMD", words(t, is["CMD"][0]))
 	copies := strings.Join(is["COPY"], "\n")
-	for _, want := range []string{entry[0], "/etc/ssl/certs/ca-certificates.crt", "/data"} {
+	for _, want := range []string{entry[0], "/etc/ssl/certs/ca-certificates.crt", "/usr/share/zoneinfo.zip", "/data"} {
 		if !strings.Contains(copies, " "+want) {
 			t.Errorf("nothing is copied to %s:\n%s", want, copies)
 		}
 	}
-	for _, want := range []string{"RIDETHROUGH_DATA=/data", "RIDETHROUGH_LISTEN=:" + port(t), "XDG_CONFIG_HOME=/etc"} {
+	for _, want := range []string{"RIDETHROUGH_DATA=/data", "RIDETHROUGH_LISTEN=:" + port(t), "XDG_CONFIG_HOME=/etc", "ZONEINFO=/usr/share/zoneinfo.zip"} {
 		if !strings.Contains(is["ENV"][0], want) {
 			t.Errorf("ENV %s, want %s", is["ENV"][0], want)
 		}
@@ -189,21 +192,33 @@ func TestImage_RunsTheProgram(t *testing.T) {
 	variables(t, "Dockerfile", read(t, "Dockerfile"))
 }
 
-func TestUnit_RunsTheProgram(t *testing.T) {
-	text := read(t, "packaging/ridethrough.service")
-	run := regexp.MustCompile(`(?m)^ExecStart=/usr/bin/PROGRAM (.*)$`).FindStringSubmatch(text)
-	if run == nil {
-		t.Fatalf("the unit has no ExecStart:\n%s", text)
+var update = flag.Bool("update", false, "write the unit of the packages")
+
+// TestUnit_IsThatOfServiceInstall is about the unit of packages, in which scripts/extras replaces PROGRAM.
+func TestUnit_IsThatOfServiceInstall(t *testing.T) {
+	const file = "packaging/ridethrough.service"
+	of := service.Definition{Program: "/usr/bin/PROGRAM", Args: []string{"serve"}}
+	_, unit, ok := strings.Cut(of.SystemUnit(service.Facts{}), "[Unit]\n")
+	if !ok {
+		t.Fatalf("service install writes no unit:\n%s", unit)
 	}
-	args := strings.Fields(run[1])
-	accepts(t, "ExecStart", args)
-	release := read(t, ".goreleaser.yaml")
-	if path := args[slices.Index(args, "--config")+1]; !strings.Contains(release, "dst: "+path+", type: config|noreplace") {
-		t.Errorf("the unit reads %s, which no package has as a configuration", path)
+	want := "# The unit of a package. To change it, use `systemctl edit ridethrough`.\n[Unit]\n" + unit
+	if *update {
+		if err := os.WriteFile(root+file, []byte(want), 0o644); err != nil {
+			t.Fatalf("write: %v", err)
+		}
 	}
-	state := regexp.MustCompile(`(?m)^StateDirectory=(.*)$`).FindStringSubmatch(text)
-	if data := args[slices.Index(args, "--data")+1]; state == nil || data != "/var/lib/"+state[1] {
-		t.Errorf("the unit keeps its data in %s, and systemd makes %q below /var/lib", data, state)
+	if diff := cmp.Diff(want, read(t, file)); diff != "" {
+		t.Errorf("%s differs; update it with: go test ./test/release -run Unit -update (-want +got)\n%s", file, diff)
+	}
+	for _, line := range []string{"ExecStart=/usr/bin/PROGRAM serve\n", "XDG_CONFIG_HOME=%E XDG_DATA_HOME=%S", "StateDirectory=ridethrough\n"} {
+		if !strings.Contains(want, line) {
+			t.Errorf("the unit has no %q", line)
+		}
+	}
+	// %E is /etc, where the packages have the configuration.
+	if !strings.Contains(read(t, ".goreleaser.yaml"), "dst: /etc/ridethrough/config.yaml, type: config|noreplace") {
+		t.Error("no package has /etc/ridethrough/config.yaml as a configuration")
 	}
 }
 

@@ -71,7 +71,7 @@ func TestLauncher_PassesArgumentsAndStreams(t *testing.T) {
 }
 
 func TestLauncher_PassesTermination(t *testing.T) {
-	cmd := launcher(t, `trap 'echo told; exit 3' TERM; echo ready; while :; do sleep 0.1; done`)()
+	cmd := launcher(t, `trap 'echo told; exit 3' TERM; echo ready; for i in $(seq 300); do sleep 0.1; done`)()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatalf("output: %v", err)

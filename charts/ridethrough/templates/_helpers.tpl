@@ -43,5 +43,5 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "ridethrough.check" -}}
 {{- if not (or .Values.token.secret .Values.tokens.secret) }}{{ fail "set token.secret or tokens.secret: other machines reach the gateway, so it needs a token" }}{{ end -}}
 {{- if and .Values.persistence.enabled (gt (int .Values.replicas) 1) }}{{ fail "persistence allows one replica: a directory has one gateway" }}{{ end -}}
-{{- if lt (int .Values.terminationGracePeriodSeconds) (add (int .Values.drainSeconds) 15) }}{{ fail "terminationGracePeriodSeconds must be 15 above drainSeconds, or streams are cut" }}{{ end -}}
+{{- if lt (int .Values.terminationGracePeriodSeconds) (add (int .Values.drainSeconds) 45) }}{{ fail "terminationGracePeriodSeconds must be 45 above drainSeconds, or streams are cut" }}{{ end -}}
 {{- end }}
