@@ -220,6 +220,33 @@ func TestAdmission_OfARoute(t *testing.T) {
 	}
 }
 
+// A wait that was told is told to end, also if it does so within a moment.
+func TestAdmission_WaitsThatAreToldEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t, policy.Patient(), simulator.Script{Rates: rates(t, "requests:1")})
+		_, _, _ = w.get(chat, gpt)
+		ctx, leave := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer leave()
+		if resp, err := w.ask(ctx, chat, gpt); err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		time.Sleep(time.Second)
+		var began, ended int
+		for _, e := range w.all {
+			if e.Queued != nil {
+				began++
+			}
+			if e.Admitted != 0 {
+				ended++
+			}
+		}
+		if began != 1 || ended != 1 {
+			t.Errorf("%d waits began and %d ended, want 1 and 1", began, ended)
+		}
+	})
+}
+
 // A request that waits for room goes to its fallback when its patience ends.
 func TestAdmission_LeavesForTheFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -45,10 +45,10 @@ func (s *sharedRequest) awaitRoom(ctx context.Context) error {
 		for _, c := range s.connected() {
 			c.keepalive.queueEnded()
 		}
-		if waited := time.Since(s.queuedAt); waited >= queueTold {
-			s.leader.emit(Event{Admitted: waited})
+		if waited := time.Since(s.queuedAt); waited >= queueTold || s.waitTold {
+			s.leader.emit(Event{Admitted: max(waited, 1)})
 		}
-		s.queuedAt = time.Time{}
+		s.queuedAt, s.waitTold = time.Time{}, false
 	}
 	if err != nil && errors.Is(context.Cause(ctx), errPatience) {
 		return errPatience
@@ -112,7 +112,7 @@ func (q *queued) Waits(p ratelimit.Place) {
 	for _, c := range s.connected() {
 		c.keepalive.queueBegan(s)
 	}
-	if p.In >= queueTold {
+	if s.waitTold = p.In >= queueTold; s.waitTold {
 		s.leader.emit(Event{Queued: &p})
 	}
 }

@@ -52,6 +52,7 @@ type sharedRequest struct {
 	room       ratelimit.Call    // its place at the limits of the upstream
 	used       ratelimit.Charged // what its answer has cost
 	queuedAt   time.Time         // when it began to wait for room; zero: it does not
+	waitTold   bool              // that was an event
 	sent       time.Time         // when the try began that was answered; zero: none was
 
 	mu          sync.Mutex

@@ -82,6 +82,10 @@ func Unmarshal(kind string, text []byte) (Body, error) {
 		return decode[CouncilEnd](text)
 	case LimitUsed{}.kind():
 		return decode[LimitUsed](text)
+	case LimitWaiting{}.kind():
+		return decode[LimitWaiting](text)
+	case LimitWaited{}.kind():
+		return decode[LimitWaited](text)
 	case Reset{}.kind():
 		return decode[Reset](text)
 	case Exit{}.kind():

@@ -15,3 +15,28 @@ type LimitUsed struct {
 }
 
 func (LimitUsed) kind() string { return "limit-used" }
+
+// LimitWaiting means that a request at the gateway waits for room below a limit. It is sent where that takes a second or
+// more, and LimitWaited follows.
+type LimitWaiting struct {
+	Ref
+	Provider  string `json:"provider"` // the API
+	Model     string `json:"model"`
+	Upstream  string `json:"upstream"`
+	Ahead     int    `json:"ahead"`       // so many requests go before it; 1000: or more
+	Limit     string `json:"limit"`       // why it waits, in words: "3 ahead, 40k of 450k tokens/min left, about 12 s"
+	Remaining Millis `json:"remainingMs"` // until it goes, about
+}
+
+func (LimitWaiting) kind() string { return "limit-waiting" }
+
+// LimitWaited means that a request no longer waits for room below a limit: it has gone, as a rule, or has been given up.
+type LimitWaited struct {
+	Ref
+	Provider string `json:"provider"` // the API
+	Model    string `json:"model"`
+	Upstream string `json:"upstream"`
+	Waited   Millis `json:"waitedMs"`
+}
+
+func (LimitWaited) kind() string { return "limit-waited" }

@@ -25,8 +25,8 @@ type Event struct {
 }
 
 // Body is the content of an event: one of [Turn], [InputQueued], [InputRemoved], [ConversationChanged], [RecordLost],
-// [CouncilStart], [CouncilMember], [CouncilQuorum], [CouncilEnd], [LimitUsed], [Reset], [Exit], [ConnectionLost],
-// [ConnectionBack] and [Unknown]. Only this package has bodies.
+// [CouncilStart], [CouncilMember], [CouncilQuorum], [CouncilEnd], [LimitUsed], [LimitWaiting], [LimitWaited],
+// [Reset], [Exit], [ConnectionLost], [ConnectionBack] and [Unknown]. Only this package has bodies.
 type Body interface {
 	kind() string
 }

@@ -28,6 +28,11 @@ var (
 func bodies() []wire.Body {
 	look := llm.ToolCall{ID: "1", Name: "look", Arguments: json.RawMessage(`{"at":"it"}`), Signature: "s"}
 	all := []wire.Body{
+		wire.LimitWaiting{
+			Ref: wire.Ref{ConversationID: "s", TurnID: "17"}, Provider: "openai", Model: "gpt-5", Upstream: "work",
+			Ahead: 3, Limit: "3 ahead, 40k of 450k tokens/min left, about 12 s", Remaining: wire.Millis(12 * time.Second),
+		},
+		wire.LimitWaited{Ref: wire.Ref{ConversationID: "s", TurnID: "17"}, Provider: "openai", Model: "gpt-5", Upstream: "work", Waited: wire.Millis(11 * time.Second)},
 		wire.Reset{Reason: "gap"},
 		wire.InputQueued{Ref: ref, Text: "and then?"},
 		wire.InputRemoved{Ref: ref, Steers: true},

@@ -155,6 +155,36 @@ func TestFeed_PublishesThatALimitIsNearlyUsedUp(t *testing.T) {
 	})
 }
 
+func TestFeed_PublishesWaitsForLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := feed.New()
+		r := run(t, server.Config{Gateway: &fake{}, Feed: f}).read("/-/events")
+		defer r.close()
+		e := tried(1)
+		e.Queued = &ratelimit.Place{Ahead: 3, In: 12 * time.Second, Limit: ratelimit.Limit{Unit: ratelimit.Tokens, Limit: 450000, Remaining: 40000}}
+		f.Watch(e)
+		e.Queued, e.Admitted = nil, 11*time.Second
+		f.Watch(e)
+		of := wire.Ref{ConversationID: e.Call.Session, TurnID: "1"}
+		want := []wire.Body{
+			wire.LimitWaiting{
+				Ref: of, Provider: e.Call.API, Model: e.Call.Model, Upstream: e.Call.Upstream, Ahead: 3,
+				Limit: "3 ahead, 40k of 450k tokens/min left, about 12 s", Remaining: wire.Millis(12 * time.Second),
+			},
+			wire.LimitWaited{Ref: of, Provider: e.Call.API, Model: e.Call.Model, Upstream: e.Call.Upstream, Waited: wire.Millis(11 * time.Second)},
+		}
+		all := bodies(t, r.seen())
+		if len(all) != len(want) {
+			t.Fatalf("events: got %+v, want %+v", all, want)
+		}
+		for i := range want {
+			if all[i].Body != want[i] {
+				t.Errorf("event %d: got %+v, want %+v", i, all[i].Body, want[i])
+			}
+		}
+	})
+}
+
 func TestFeed_RemindsOfLongWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := feed.New()

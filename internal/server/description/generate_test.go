@@ -248,7 +248,7 @@ func vocabulary() (words []string) {
 	}
 	for _, b := range bodies() {
 		switch b.(type) {
-		case wire.Exit, wire.LimitUsed, wire.Reset, wire.ConnectionLost, wire.ConnectionBack: // not of conversations
+		case wire.Exit, wire.LimitUsed, wire.LimitWaiting, wire.LimitWaited, wire.Reset, wire.ConnectionLost, wire.ConnectionBack: // not of conversations
 		default:
 			words = append(words, wire.Type(b))
 		}

@@ -198,6 +198,8 @@ func bodies() []wire.Body {
 		wire.CouncilQuorum{},
 		wire.CouncilEnd{},
 		wire.LimitUsed{},
+		wire.LimitWaiting{},
+		wire.LimitWaited{},
 		wire.Reset{},
 		wire.Exit{},
 		wire.ConversationChanged{},

@@ -72,7 +72,8 @@ func (f *Feed) Watch(e gateway.Event) {
 		f.limitUsed(e)
 		return
 	case e.Queued != nil, e.Admitted != 0:
-		return // no fault
+		f.queued(e)
+		return
 	}
 	switch e.Event.(type) {
 	case turn.Start:
@@ -184,6 +185,23 @@ func (f *Feed) limitUsed(e gateway.Event) {
 	f.add(&f.kept, e.At, wire.LimitUsed{
 		Upstream: e.Crossed.Upstream, Credential: api.Credential(e.Crossed.Credential), Model: e.Crossed.Model,
 		Limit: l.Name, Level: api.Percent(e.Crossed.Level), Used: api.Percent(l.Used), ResetAt: api.Time(l.Reset),
+	})
+}
+
+// queued publishes that a call waits for room below a limit, or that it no longer does.
+func (f *Feed) queued(e gateway.Event) {
+	about := wire.Ref{ConversationID: e.Call.Session, TurnID: turnID(e.Call)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e.Queued == nil {
+		f.add(&f.kept, e.At, wire.LimitWaited{
+			Ref: about, Provider: e.Call.API, Model: e.Call.Model, Upstream: e.Call.Upstream, Waited: wire.Millis(e.Admitted),
+		})
+		return
+	}
+	f.add(&f.kept, e.At, wire.LimitWaiting{
+		Ref: about, Provider: e.Call.API, Model: e.Call.Model, Upstream: e.Call.Upstream,
+		Ahead: e.Queued.Ahead, Limit: e.Queued.String(), Remaining: wire.Millis(e.Queued.In),
 	})
 }
 
