@@ -167,3 +167,37 @@ func TestProxy_AgentsAndDoctorTakeTheSameWay(t *testing.T) {
 		}
 	}
 }
+
+// TestPrograms_SendNothingByThemselves: whatever leaves the machine would go through the proxy. The provider is on
+// loopback, to which no proxy leads.
+func TestPrograms_SendNothingByThemselves(t *testing.T) {
+	c := newCompany(t)
+	provider := httptest.NewServer(simulator.New(simulator.Script{}))
+	t.Cleanup(provider.Close)
+	home := t.TempDir()
+	env := append(bare(), "HTTPS_PROXY=http://"+c.proxy, "HTTP_PROXY=http://"+c.proxy, "HOME="+home, "OTEL_EXPORTER_OTLP_ENDPOINT=")
+	url, kill := serveProcess(t, env, "--data", home, "--upstream", "anthropic="+provider.URL)
+	if status, text := asks(t, strings.TrimSuffix(url, "/-/conversations")); status != 200 {
+		t.Errorf("through serve: got %d %.200q, want an answer", status, text)
+	}
+	kill()
+	for _, args := range [][]string{
+		{"--version"},
+		{"policy", "list"},
+		{"config", "check"},
+		{"explain", "overloaded_error"},
+		{"lab", "thirty-second-blip"},
+		{"doctor", "--offline"},
+		{"status"},
+		{"run", "-m", "anthropic/m", "hi"},
+	} {
+		cmd := exec.Command("ridethrough", args...)
+		cmd.Env = append(append(os.Environ(), env...), "ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL="+provider.URL, awake)
+		if out, err := cmd.CombinedOutput(); err != nil && args[0] != "doctor" && args[0] != "status" {
+			t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	if asked := c.wasAsked(); len(asked) > 0 {
+		t.Errorf("the proxy was asked for %q, want nothing to leave this machine", asked)
+	}
+}
