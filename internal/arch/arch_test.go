@@ -204,13 +204,14 @@ var house = []row{
 	{
 		floor: 3, path: "internal/cli/program",
 		uses:  "internal/cli/command internal/cli/execcmd internal/cli/gatewaycmd internal/cli/labcmd internal/cli/servicecmd internal/cli/setupcmd internal/cli/statuscmd internal/operation/cgroup internal/operation/config internal/operation/logging internal/terminal/printable",
-		parts: "github.com/spf13/cobra",
+		parts: "github.com/spf13/cobra github.com/spf13/pflag",
 	},
 	{
 		floor: 3, path: "internal/cli",
 		uses:  "internal/cli/agentcmd internal/cli/command internal/cli/program internal/cli/storecmd",
 		parts: "github.com/spf13/cobra",
 	},
+	{floor: 3, path: "internal/cli/manpage", uses: "internal/cli internal/cli/command internal/cli/program", parts: "github.com/spf13/cobra github.com/spf13/pflag"},
 	{floor: 3, path: "cmd/ridethrough", uses: "internal/cli"},
 	{floor: 3, path: "cmd/ridethrough-gateway", uses: "internal/cli/program"},
 

@@ -14,12 +14,13 @@ import (
 )
 
 // Main runs the program on the process's own arguments and files.
-func Main() int { return whole().Main() }
+func Main() int { return Whole().Main() }
 
 // Run runs one command until it or ctx is done, and returns its exit code.
-func Run(ctx context.Context, args []string, s command.Streams) int { return whole().Run(ctx, args, s) }
+func Run(ctx context.Context, args []string, s command.Streams) int { return Whole().Run(ctx, args, s) }
 
-func whole() program.Program {
+// Whole returns the whole program.
+func Whole() program.Program {
 	return program.Program{
 		Name: "ridethrough", Short: program.Short, Long: "ridethrough " + program.About,
 		Features: append(program.Features(), "agents", "conversations", "mcp"),

@@ -52,6 +52,11 @@ func TestCLI_BadInputIsOneLine(t *testing.T) {
 	}{
 		{"", "serve --verbose", 2, "unknown flag: --verbose (see ridethrough serve --help)"},
 		{"", "ride", 2, `unknown command "ride"`},
+		{"", "sreve", 2, `unknown command "sreve" for "ridethrough"; did you mean serve? (see ridethrough --help)`},
+		{"", "config chekc", 2, `unknown command "chekc" for "ridethrough config"; did you mean check?`},
+		{"", "completion bsh", 2, "did you mean bash?"},
+		{"", "serve --polcy x", 2, "unknown flag: --polcy; did you mean --policy? (see ridethrough serve --help)"},
+		{"", "waits retry --al", 2, "did you mean --all?"},
 		{"", "serve now", 2, "(see ridethrough serve --help)"},
 		{"", "serve --listen 8484", 2, "want HOST:PORT"},
 		{"", "serve --listen 0.0.0.0:8484", 78, "the gateway needs a token"},

@@ -206,3 +206,21 @@ func TestTerminal_WatchKeepsTheListInPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestTerminal_ExplainSaysThatItReads is about a user who names no error, and would wait for an answer.
+func TestTerminal_ExplainSaysThatItReads(t *testing.T) {
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Skip("there are no pseudo-terminals here: ", err)
+	}
+	defer master.Close()
+	defer tty.Close()
+	if _, err := io.WriteString(master, "overloaded_error\n\x04"); err != nil {
+		t.Fatalf("type: %v", err)
+	}
+	var out, errs strings.Builder
+	code := cli.Run(t.Context(), []string{"explain"}, command.Streams{In: tty, Out: &out, Err: &errs, Env: lookup(nil)})
+	if code != 0 || !strings.Contains(errs.String(), "Reading an error from standard input; Ctrl+D ends it.") || !strings.Contains(out.String(), "overloaded") {
+		t.Errorf("explain: code %d, %q and %q, want it to say that it reads, and the explanation", code, errs.String(), out.String())
+	}
+}

@@ -37,7 +37,8 @@ func configCheck(s command.Streams) *cobra.Command {
 		Long: "check reads the configuration as `ridethrough serve` would and reports every mistake with its line,\n" +
 			"including keys and files that do not exist. It exits with 78 if there is one. Valid settings that are\n" +
 			"probably not intended are only warnings.",
-		Args: cobra.MaximumNArgs(1),
+		Example: "  ridethrough config check\n  ridethrough config check new.yaml",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				if err := cmd.Flags().Set("config", args[0]); err != nil {
@@ -76,7 +77,8 @@ func configShow(s command.Streams, agents func(config.Config) config.Config) *co
 			"file. With --origin, each value has a comment with its source, and comments below it say what conversations\n" +
 			"and council, and what run and what chat use in place of it. Keys are never shown, only where they are\n" +
 			"stored. It takes the flags of `ridethrough serve`.",
-		Args: cobra.NoArgs,
+		Example: "  ridethrough config show --origin",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			c, err := from.Read()
 			if err != nil {
@@ -121,9 +123,10 @@ func agentsUse(gateway *config.Config, served, run, chat config.Config) string {
 
 func configSchema(s command.Streams) *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON Schema of the file for editors",
-		Args:  cobra.NoArgs,
+		Use:     "schema",
+		Short:   "Print the JSON Schema of the file for editors",
+		Example: "  ridethrough config schema >config.schema.json",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := s.Out.Write(config.Schema())
 			return command.Failed(err)

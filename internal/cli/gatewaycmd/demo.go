@@ -38,7 +38,8 @@ func Demo(s command.Streams) *cobra.Command {
 		Short: "Watch a client ride through an outage of about twenty seconds",
 		Long: "demo starts a failing provider, the gateway in front of it and a small streaming client, all on this\n" +
 			"machine, and shows what happens. It needs no key and no network.",
-		Args: cobra.NoArgs,
+		Example: "  ridethrough demo",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &demo{screen: screen.New(s, plain)}
 			return command.Failed(d.run(cmd.Context()))

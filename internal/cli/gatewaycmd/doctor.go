@@ -38,8 +38,9 @@ func Doctor(s command.Streams, more Checks) *cobra.Command {
 		Long: "doctor checks the configuration, the clock, and whether the providers can be reached. It prints a line for each\n" +
 			"check and changes nothing. The exit code is 1 if there is a problem. Warnings are about things that work but\n" +
 			"need attention. No key is ever shown or sent.",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+		Example: "  ridethrough doctor\n  ridethrough doctor --offline --json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	if more != nil {
 		more.Describe(cmd)

@@ -37,9 +37,10 @@ func Policy(s command.Streams) *cobra.Command {
 func policyList(s command.Streams) *cobra.Command {
 	from := configflags.Flags{Streams: s}
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the named policies and what each does",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List the named policies and what each does",
+		Example: "  ridethrough policy list",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			c, err := from.Read()
 			if err != nil {
@@ -84,9 +85,10 @@ func policyShow(s command.Streams) *cobra.Command {
 
 func policyCheck(s command.Streams) *cobra.Command {
 	return &cobra.Command{
-		Use:   "check FILE",
-		Short: "Check a policy file for mistakes",
-		Args:  cobra.ExactArgs(1),
+		Use:     "check FILE",
+		Short:   "Check a policy file for mistakes",
+		Example: "  ridethrough policy check my-policy.yaml",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			p, doubt, err := config.LoadPolicy(args[0])
 			if err != nil {

@@ -49,7 +49,7 @@ func (p Program) Run(ctx context.Context, args []string, s command.Streams) int 
 	if s.In == nil {
 		s.In = strings.NewReader("")
 	}
-	root := p.root(s)
+	root := p.Root(s)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	code, message := command.Outcome(err)
@@ -63,8 +63,8 @@ func (p Program) Run(ctx context.Context, args []string, s command.Streams) int 
 	return code
 }
 
-// root returns the tree of commands.
-func (p Program) root(s command.Streams) *cobra.Command {
+// Root returns the tree of commands.
+func (p Program) Root(s command.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           p.Name,
 		Short:         p.Short,
@@ -77,7 +77,42 @@ func (p Program) root(s command.Streams) *cobra.Command {
 	}
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(p.Commands(s)...)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	describeOwn(root)
+	suggest(root)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		NameValues(cmd)
+		help(cmd, args)
+	})
 	return root
+}
+
+// describeOwn describes the commands that come with the library of commands as the others are described.
+func describeOwn(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.Short = "Print a script that completes commands and flags in your shell"
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			for _, shell := range cmd.Commands() {
+				shell.Short = "Print the script for " + shell.Name()
+				shell.Example = "  " + completions[shell.Name()]
+				shell.Example = strings.ReplaceAll(shell.Example, "PROGRAM", root.Name())
+			}
+		case "help":
+			cmd.Short = "Show the help of a command"
+			cmd.Example = "  " + root.Name() + " help serve"
+		}
+	}
+}
+
+// completions are the commands that install the script of a shell.
+var completions = map[string]string{
+	"bash":       "PROGRAM completion bash >~/.local/share/bash-completion/completions/PROGRAM",
+	"zsh":        "PROGRAM completion zsh >\"${fpath[1]}/_PROGRAM\"",
+	"fish":       "PROGRAM completion fish >~/.config/fish/completions/PROGRAM.fish",
+	"powershell": "PROGRAM completion powershell | Out-String | Invoke-Expression",
 }
