@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,7 +41,12 @@ type completing struct {
 
 // completes reports whether answers of a form may be continued where their text breaks off.
 func (c *call) completes(f dialect.Form) bool {
-	return c.CompleteText && c.req.GetBody != nil && seam.NewAnswer(c.dialect, f, seam.Options{}) != nil
+	return c.CompleteText && c.req.GetBody != nil && !c.isSigned() && seam.NewAnswer(c.dialect, f, seam.Options{}) != nil
+}
+
+// isSigned reports whether the request has a signature, which holds for its own body only (Amazon Bedrock).
+func (c *call) isSigned() bool {
+	return strings.HasPrefix(c.req.Header.Get("Authorization"), "AWS4-") || c.req.URL.Query().Has("X-Amz-Signature")
 }
 
 // complete returns a response whose body is continued where its text breaks off, if it may be.

@@ -168,3 +168,26 @@ func TestTransport_CloseEndsTheWaitForTheRest(t *testing.T) {
 		}
 	})
 }
+
+// TestTransport_SignedRequestIsNotContinued has a request whose signature would not hold for another body.
+func TestTransport_SignedRequestIsNotContinued(t *testing.T) {
+	for authorization, want := range map[string]int{"Bearer key": 2, "AWS4-HMAC-SHA256 Credential=a": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			replies, _ := simulator.Parse("cut:40")
+			p := simulator.New(simulator.Script{Replies: replies, Answer: sixty})
+			defer func() { _ = p.Close() }()
+			tr := &transport.Transport{Base: p.Transport(), Retry: retry.Retrier{Policy: policy.Patient()}, CompleteText: true}
+			req, _ := http.NewRequest("POST", "http://api.test/v1/messages", strings.NewReader(completingRequests["/v1/messages"]))
+			req.Header.Set("Authorization", authorization)
+			resp, err := (&http.Client{Transport: tr}).Do(req)
+			if err != nil {
+				t.Fatalf("POST: %v", err)
+			}
+			_, err = io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if n := len(p.Requests()); n != want || (err == nil) != (want == 2) {
+				t.Errorf("%s: %d requests and %v, want %d", authorization, n, err, want)
+			}
+		})
+	}
+}

@@ -16,5 +16,8 @@ func Elements(array []byte) iter.Seq[[]byte] { return elements(array) }
 // place.
 func Payload(f Form, frame []byte) (name, data []byte) { return payload(f, frame) }
 
+// AWSEvent returns an event of an AWS stream, with data as Payload returns it.
+func AWSEvent(name, data []byte) []byte { return awsEvent(name, data) }
+
 // Edited returns a JSON object with other values for its members; nil leaves one out.
 func Edited(object []byte, edit func(key, value []byte) []byte) []byte { return edited(object, edit) }

@@ -182,7 +182,7 @@ func (m *anthropic) emitText(c *rest, s string) {
 	}
 	delta := object{{"type", quote("text_delta")}, {"text", quote(s)}}
 	data := object{{"type", quote("content_block_delta")}, {"index", numeral(m.index)}, {"delta", delta.bytes()}}.bytes()
-	c.out = append(c.out, event("content_block_delta", data))
+	c.emitEvent("content_block_delta", data)
 }
 
 // joinStop ends the block of text, unless its end was shown.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -45,6 +46,11 @@ func apis() []anAPI {
 			readAnthropic,
 		},
 		{
+			"bedrock-invoke", dialect.BedrockInvoke(), dialect.AWSEvents, "/model/anthropic.claude-opus-4-6-v1/invoke-with-response-stream",
+			`{"anthropic_version":"bedrock-2023-05-31","max_tokens":900,"thinking":{"type":"adaptive"},"system":"Be brief.","messages":[{"role":"user","content":"Tell me."}]}`,
+			readBedrock,
+		},
+		{
 			"openai-chat", dialect.OpenAIChat(), dialect.Events, "/v1/chat/completions",
 			`{"model":"m","max_completion_tokens":900,"stream":true,"stream_options":{"include_usage":true},` + messages + `}`, readChat,
 		},
@@ -55,8 +61,51 @@ func apis() []anAPI {
 		},
 		{"gemini", dialect.Gemini(), dialect.Events, "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", contents, readGemini},
 		{"gemini-array", dialect.Gemini(), dialect.Array, "/v1beta/models/gemini-2.5-pro:streamGenerateContent", contents, readGemini},
+		{"code-assist", dialect.Gemini(), dialect.Events, "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", wrapped(contents), readCodeAssist},
 		{"ollama", dialect.Ollama(), dialect.Lines, "/api/chat", `{"model":"m","options":{"num_predict":900},` + messages + `}`, readOllama},
 	}
+}
+
+// wrapped returns a request of Google's API as Code Assist has it, to which the simulator does not speak.
+func wrapped(request string) string {
+	return `{"model":"gemini-2.5-pro","project":"p","user_prompt_id":"u","request":` + request + `}`
+}
+
+// inCodeAssist is a chunk of Google's API, which Code Assist has in an object.
+var inCodeAssist = regexp.MustCompile(`(?m)^data: (\{.*\})`)
+
+// readBedrock reads the events of Anthropic's in those of AWS.
+func readBedrock(t *testing.T, frames [][]byte) reading {
+	t.Helper()
+	var inner [][]byte
+	stream := bytes.Join(frames, nil)
+	for len(stream) > 0 {
+		n := dialect.AWSEvents.FrameLen(stream, 0)
+		if n <= 0 {
+			t.Fatalf("no event begins %q", stream)
+		}
+		if name, data := dialect.Payload(dialect.AWSEvents, stream[:n]); string(name) == "chunk" {
+			inner = append(inner, []byte("event: "+strings.Trim(string(dialect.Member(data, "type")), `"`)+"\ndata: "+string(data)+"\n\n"))
+		}
+		stream = stream[n:]
+	}
+	return readAnthropic(t, inner)
+}
+
+// readCodeAssist reads the chunks in the objects.
+func readCodeAssist(t *testing.T, frames [][]byte) reading {
+	t.Helper()
+	var inner [][]byte
+	for frame := range bytes.SplitAfterSeq(bytes.Join(frames, nil), []byte("\r\n\r\n")) {
+		if _, data := dialect.Payload(dialect.Events, frame); len(data) > 0 {
+			chunk := dialect.Member(data, "response")
+			if chunk == nil || string(dialect.Member(data, "traceId")) != `"t"` {
+				t.Fatalf("%q: want a chunk in an object of Code Assist's", frame)
+			}
+			inner = append(inner, bytes.Replace(frame, data, chunk, 1))
+		}
+	}
+	return readGemini(t, inner)
 }
 
 // answers are told apart by the texts, the reasoning and the calls that they have.
@@ -140,11 +189,17 @@ func checkReading(t *testing.T, where string, got, want reading) {
 func (api anAPI) ask(t *testing.T, p *simulator.Provider, body string) (frames [][]byte) {
 	t.Helper()
 	w := httptest.NewRecorder()
+	if api.name == "code-assist" {
+		body = string(dialect.Member([]byte(body), "request"))
+	}
 	p.ServeHTTP(w, httptest.NewRequest(http.MethodPost, api.path, strings.NewReader(body)))
 	if w.Code != http.StatusOK {
 		t.Fatalf("status %d: %s\n%s", w.Code, w.Body, body)
 	}
 	rest := w.Body.Bytes()
+	if api.name == "code-assist" {
+		rest = inCodeAssist.ReplaceAll(rest, []byte(`data: {"response":$1,"traceId":"t"}`))
+	}
 	for len(rest) > 0 {
 		n := api.form.FrameLen(rest, 0)
 		if n <= 0 {

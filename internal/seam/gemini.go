@@ -14,6 +14,7 @@ type gemini struct {
 }
 
 func (m *gemini) check(request object, shown string) Refusal {
+	request, _ = unwrapped(request, "request")
 	config := camel(camel(request).child("generationConfig"))
 	kind := text(config.get("responseMimeType"))
 	switch {
@@ -67,7 +68,25 @@ func camel(o object) object {
 	return all
 }
 
+// unwrapped returns what is in a member of a request or a chunk of Code Assist's, which Gemini CLI uses: one of
+// Google's API. Others are returned as they are. around is what it was in; nil: nothing.
+func unwrapped(o object, key string) (inner, around object) {
+	if inner = o.child(key); inner != nil && o.get("contents") == nil && o.get("candidates") == nil {
+		return inner, o
+	}
+	return o, nil
+}
+
 func (m *gemini) extend(request object, t turns) (object, error) {
+	inner, around := unwrapped(request, "request")
+	inner, err := m.extendInner(inner, t)
+	if err != nil || around == nil {
+		return inner, err
+	}
+	return around.set("request", inner.bytes()), nil
+}
+
+func (m *gemini) extendInner(request object, t turns) (object, error) {
 	for _, key := range []string{"generationConfig", "generation_config"} {
 		config := request.child(key)
 		if config == nil {
@@ -91,6 +110,9 @@ func (m *gemini) extend(request object, t turns) (object, error) {
 }
 
 func (m *gemini) watch(a *Answer, data []byte) {
+	if inner := dialect.Member(data, "response"); inner != nil {
+		data = inner
+	}
 	if m.ids == nil {
 		m.ids = pick(data, "responseId", "modelVersion")
 	}
@@ -141,36 +163,49 @@ func watchPart(a *Answer, part []byte) {
 
 func (m *gemini) join(c *rest, f frame) error {
 	o, _ := parse(f.data)
-	o = o.replaceAll(m.ids).replace("usageMetadata", m.usage(c, o.child("usageMetadata")))
+	inner, around := unwrapped(o, "response")
+	inner, err := m.joinChunk(c, inner.replaceAll(m.ids))
+	if err != nil || inner == nil {
+		return err
+	}
+	if around != nil {
+		inner = around.set("response", inner.bytes())
+	}
+	c.emit(f, inner)
+	return nil
+}
+
+// joinChunk returns a chunk of the second answer as one of the first; nil: it is not shown.
+func (m *gemini) joinChunk(c *rest, o object) (object, error) {
+	o = o.replace("usageMetadata", m.usage(c, o.child("usageMetadata")))
 	candidates := elements(o.get("candidates"))
 	if len(candidates) == 0 {
 		if !c.found {
-			return ErrNoSeam // the prompt was blocked
+			return nil, ErrNoSeam // the prompt was blocked
 		}
-		c.emit(f, o)
-		return nil
+		return o, nil
 	}
 	candidate, _ := parse(candidates[0])
 	content := candidate.child("content")
 	parts, err := joinParts(c, elements(content.get("parts")))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ends := candidate.has("finishReason")
 	if ends {
 		behind, err := c.endText(false)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if behind != "" {
 			parts = append(parts, object{{"text", quote(behind)}}.bytes())
 		}
 	}
-	if len(parts) > 0 || ends {
-		candidate = candidate.replace("content", content.set("parts", list(parts...)).bytes())
-		c.emit(f, o.set("candidates", list(candidate.bytes())))
+	if len(parts) == 0 && !ends {
+		return nil, nil
 	}
-	return nil
+	candidate = candidate.replace("content", content.set("parts", list(parts...)).bytes())
+	return o.set("candidates", list(candidate.bytes())), nil
 }
 
 // joinParts returns what is left of the parts of a chunk. Thoughts before the seam are not shown.

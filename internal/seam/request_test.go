@@ -109,7 +109,8 @@ func TestAnswer_RefusesWhatCannotBeJoined(t *testing.T) {
 			`{"toolConfig":{"functionCallingConfig":{"mode":"ANY"}},` + turns + `}`,
 			`{"tools":[{"google_search":{}}],` + turns + `}`,
 			`{"contents":[{"role":"model","parts":[{"text":"The"}]}]}`,
-			`{"request":{` + turns + `}}`,
+			`{"request":{"generationConfig":{"responseMimeType":"application/json"},` + turns + `}}`,
+			`{"request":{"model":"m"}}`,
 		},
 		"ollama": {
 			`{` + model + `}`,
@@ -377,7 +378,7 @@ func TestAnswer_OtherFormsAreNotContinued(t *testing.T) {
 		{"/v1/messages", dialect.JSON},
 		{"/v1/completions", dialect.Events},
 		{"/v2/chat", dialect.Events},
-		{"/model/m/invoke-with-response-stream", dialect.AWSEvents},
+		{"/model/m/converse-stream", dialect.AWSEvents},
 	} {
 		d := dialect.Of("POST", row.path)
 		if d == nil {

@@ -212,7 +212,7 @@ func (m *responses) emitText(c *rest, s string) {
 	const kind = "response.output_text.delta"
 	o := object{{"type", quote(kind)}, {"sequence_number", numeral(c.answer.number)}}
 	o = append(append(o, m.where...), member{"delta", quote(s)}, member{"logprobs", []byte("[]")})
-	c.out = append(c.out, event(kind, o.bytes()))
+	c.emitEvent(kind, o.bytes())
 }
 
 // emitEnd passes an event on that ends the text, unless one like it was shown.

@@ -36,13 +36,17 @@ func (c *rest) billedTwice() int {
 type frame struct {
 	form dialect.Form
 	raw  []byte
+	name []byte // of the event; nil: it has none
 	data []byte
 }
 
 // with returns the frame with other data.
 func (f frame) with(data []byte) []byte {
-	if f.form == dialect.Array {
+	switch f.form {
+	case dialect.Array:
 		return append([]byte(",\r\n"), data...)
+	case dialect.AWSEvents:
+		return dialect.AWSEvent(f.name, data)
 	}
 	i := bytes.Index(f.raw, f.data)
 	if i < 0 { // the data of an event in several lines
@@ -54,7 +58,7 @@ func (f frame) with(data []byte) []byte {
 // add takes a frame of the second answer and returns what the client is sent for it.
 func (c *rest) add(raw []byte) ([]byte, error) {
 	f := frame{form: c.answer.form, raw: raw}
-	_, f.data = dialect.Payload(f.form, raw)
+	f.name, f.data = dialect.Payload(f.form, raw)
 	c.out = nil
 	switch {
 	case len(f.data) > 0 && f.data[0] == '{':
@@ -74,6 +78,15 @@ func (c *rest) add(raw []byte) ([]byte, error) {
 
 // emit passes a frame on with other data.
 func (c *rest) emit(f frame, o object) { c.out = append(c.out, f.with(o.bytes())) }
+
+// emitEvent passes an event on that the second answer does not have.
+func (c *rest) emitEvent(name string, data []byte) {
+	if c.answer.form == dialect.AWSEvents {
+		c.out = append(c.out, dialect.AWSEvent([]byte("chunk"), data))
+		return
+	}
+	c.out = append(c.out, event(name, data))
+}
 
 // event returns a server-sent event.
 func event(name string, data []byte) []byte {

@@ -77,12 +77,12 @@ type api interface {
 
 // NewAnswer returns an Answer for an API and the form of its stream; nil: such an answer is never continued.
 func NewAnswer(d *dialect.Dialect, f dialect.Form, o Options) *Answer {
-	if f == dialect.JSON || f == dialect.AWSEvents {
+	if f == dialect.JSON {
 		return nil
 	}
 	a := &Answer{form: f, options: o}
 	switch d.Name() {
-	case "anthropic", "anthropic-vertex":
+	case "anthropic", "anthropic-vertex", "bedrock-invoke":
 		a.api = new(anthropic)
 	case "openai-chat":
 		a.api = new(chat)
