@@ -4,6 +4,8 @@ package npm_test
 
 import (
 	"encoding/base64"
+	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -30,6 +32,7 @@ type user struct {
 	args  string   // before the question
 	talk  string   // before the question in a conversation; "": none
 	login string   // a header of each request that reaches the provider
+	needs string   // the upstream of the login, with {url} for the provider's address; "": the usual ones
 	drawn string   // what it draws anew in a terminal of 61 columns
 }
 
@@ -56,13 +59,18 @@ var users = []user{
 		files: map[string]string{".codex/config.toml": codexConfig, ".codex/auth.json": `{"OPENAI_API_KEY":"sk-test-000000000000000000000000"}`},
 	},
 	{
-		name: "codex with a ChatGPT account", agent: "codex-socket", args: "exec --skip-git-repo-check", login: "Authorization: Bearer {jwt}", env: []string{"OPENAI_API_KEY="},
+		name: "codex with a ChatGPT account", agent: "codex-socket", args: "exec --skip-git-repo-check", login: "Authorization: Bearer {jwt}", needs: "chatgpt={url}/v1", env: []string{"OPENAI_API_KEY="},
 		files: map[string]string{".codex/config.toml": codexConfig, ".codex/auth.json": `{"OPENAI_API_KEY":null,"tokens":{"id_token":"{jwt}",` +
 			`"access_token":"{jwt}","refresh_token":"r","account_id":"acc"},"last_refresh":"` + time.Now().UTC().Format(time.RFC3339) + `"}`},
 	},
 	{
 		name: "gemini", agent: "gemini", args: "-m gemini-2.5-pro -p", talk: "-m gemini-2.5-pro -i", login: geminiKey, drawn: `─{61}`,
 		files: map[string]string{".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false}}`},
+	},
+	{
+		name: "gemini with a Google account", agent: "gemini", args: "-m gemini-2.5-pro -p", login: "Authorization: Bearer ya29.test", needs: "code-assist={url}",
+		env:   []string{"GEMINI_API_KEY=", "GOOGLE_GENAI_USE_GCA=true", "GOOGLE_CLOUD_ACCESS_TOKEN=ya29.test"},
+		files: map[string]string{".gemini/settings.json": `{"security":{"auth":{"selectedType":"oauth-personal"}},"privacy":{"usageStatisticsEnabled":false}}`},
 	},
 	{
 		name: "opencode", agent: "opencode-anthropic", args: "run -m anthropic/claude-sonnet-4-5", talk: "-m anthropic/claude-sonnet-4-5 --prompt", login: claudeKey, drawn: `▀{50,60}`,
@@ -143,6 +151,10 @@ func (d *desk) provide(script simulator.Script) {
 			d.seen = append(d.seen, r.Header.Clone())
 			d.mu.Unlock()
 		}
+		if strings.Contains(r.URL.Path, "/v1internal:") {
+			codeAssist(provider, w, r)
+			return
+		}
 		provider.ServeHTTP(w, r)
 	}))
 	d.upstream = server.URL
@@ -150,6 +162,23 @@ func (d *desk) provide(script simulator.Script) {
 		_ = provider.Close()
 		server.Close()
 	})
+}
+
+// data is the data of an event.
+var data = regexp.MustCompile(`(?m)^data: (.*?)\r?$`)
+
+// codeAssist answers as Google's Code Assist does, with the answers of a provider of Gemini's API.
+func codeAssist(provider http.Handler, w http.ResponseWriter, r *http.Request) {
+	if !asks(r.URL.Path) {
+		_, _ = io.WriteString(w, `{"currentTier":{"id":"standard-tier"},"cloudaicompanionProject":"p"}`)
+		return
+	}
+	r.URL.Path = "/v1beta/models/gemini-2.5-pro:streamGenerateContent"
+	got := httptest.NewRecorder()
+	provider.ServeHTTP(got, r)
+	maps.Copy(w.Header(), got.Header())
+	w.WriteHeader(got.Code)
+	_, _ = w.Write(data.ReplaceAll(got.Body.Bytes(), []byte(`data: {"response":$1}`)))
 }
 
 // run runs the agent in a terminal with `exec`, and asks it something.
@@ -166,8 +195,8 @@ func (d *desk) exec(args ...string) *exec.Cmd {
 	for _, name := range []string{"anthropic", "openai", "gemini"} {
 		all = append(all, "--upstream", name+"="+d.upstream)
 	}
-	if strings.Contains(d.user.login, "{jwt}") {
-		all = append(all, "--upstream", "chatgpt="+d.upstream+"/v1")
+	if d.user.needs != "" {
+		all = append(all, "--upstream", strings.Replace(d.user.needs, "{url}", d.upstream, 1))
 	}
 	cmd := exec.Command(program(d.t), slices.Concat(all, []string{"--", own.Path}, args)...)
 	cmd.Dir, cmd.Env = d.work, slices.Concat(own.Env, d.user.env, []string{"TERM=xterm-256color", "LANG=C.UTF-8"})
@@ -233,7 +262,7 @@ func TestExec_AgentsAreHeldInATerminal(t *testing.T) {
 			t.Errorf("the title was kept %d times and given back %d times", kept, given)
 		}
 		told, _ := os.ReadFile(filepath.Join(d.home, "told"))
-		if !regexp.MustCompile(`^(anthropic|openai|gemini|chatgpt) fails: Server overloaded since \d\d:\d\d.*\n\w+ is back: It failed for 1m\d\ds`).Match(told) {
+		if !regexp.MustCompile(`^(anthropic|openai|gemini|chatgpt|code-assist) fails: Server overloaded since \d\d:\d\d.*\n[\w-]+ is back: It failed for 1m\d\ds`).Match(told) {
 			t.Errorf("the desktop was told %q, want the outage and its end", told)
 		}
 	})

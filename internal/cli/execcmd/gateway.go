@@ -39,7 +39,7 @@ func (c *execCmd) gateway(ctx context.Context, need recipe.Upstream) (gateway, e
 	there := running.Gateway{URL: t.Config.URL(), Token: c.Streams.Env("RIDETHROUGH_TOKEN")}
 	others := c.upstreams(there.URL)
 	if need.Name != "" && !slices.Contains(t.Config.Upstreams(), need.Name) {
-		others = append(others, need.Name+"="+need.URL)
+		others = append([]string{need.Name + "=" + need.URL}, others...) // the environment's is the later one
 	}
 	flags := c.Command.Flags()
 	if own := c.own || len(others) > 0 || flags.Changed("policy") || flags.Changed("upstream"); !own && there.Answers(ctx) {

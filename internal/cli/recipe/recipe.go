@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -40,8 +41,11 @@ var everywhere = map[string]string{
 	"OLLAMA_API_BASE":            "{url}",
 }
 
-// chatgpt is what Codex needs with the login of a ChatGPT account.
-var chatgpt = Upstream{"chatgpt", "https://chatgpt.com/backend-api/codex"}
+// What logins need: Codex that of a ChatGPT account, and Gemini CLI that of a Google account.
+var (
+	chatgpt    = Upstream{"chatgpt", "https://chatgpt.com/backend-api/codex"}
+	codeAssist = Upstream{"code-assist", "https://cloudcode-pa.googleapis.com"}
+)
 
 // For returns what a program needs. The environment may say which login it uses.
 func For(program string, env func(string) string) Recipe {
@@ -53,6 +57,11 @@ func For(program string, env func(string) string) Recipe {
 			r.Need, path = chatgpt, "/"+chatgpt.Name
 		}
 		r.Args = []string{"-c", `openai_base_url="{url}` + path + `"`}
+	case "gemini":
+		if googleLogin(env) {
+			r.Need, r.Env = codeAssist, maps.Clone(r.Env)
+			r.Env["CODE_ASSIST_ENDPOINT"] = "{url}/" + codeAssist.Name
+		}
 	case "opencode":
 		r.Env = map[string]string{"OPENCODE_CONFIG_CONTENT": opencodeConfig(env("OPENCODE_CONFIG_CONTENT"))}
 	}
@@ -97,6 +106,15 @@ func codexLogin(env func(string) string) bool {
 	return json.Unmarshal(text, &auth) == nil && auth.Tokens != nil && (auth.Key == nil || *auth.Key == "")
 }
 
+// googleAccount is the choice of a Google account in the settings of Gemini CLI, which may have comments.
+var googleAccount = regexp.MustCompile(`"selected(AuthT|T)ype"\s*:\s*"oauth-personal"`)
+
+// googleLogin reports whether Gemini CLI is logged in with a Google account and not with a key.
+func googleLogin(env func(string) string) bool {
+	text, _ := os.ReadFile(filepath.Join(cmp.Or(env("GEMINI_CLI_HOME"), env("HOME")), ".gemini", "settings.json"))
+	return env("GOOGLE_GENAI_USE_GCA") == "true" || googleAccount.Match(text)
+}
+
 // opencodeConfig returns a configuration for the variable from which opencode adds to its files, with what the
 // variable has already.
 func opencodeConfig(has string) string {
@@ -134,6 +152,7 @@ func member(of map[string]any, name string) map[string]any {
 func Upstreams() map[string]string {
 	return map[string]string{
 		"ANTHROPIC_BASE_URL": "anthropic", "OPENAI_BASE_URL": "openai", "GOOGLE_GEMINI_BASE_URL": "gemini", "OLLAMA_HOST": "ollama",
+		"CODE_ASSIST_ENDPOINT": codeAssist.Name,
 	}
 }
 

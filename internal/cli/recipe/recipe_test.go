@@ -30,6 +30,14 @@ func TestRecipe_EachProgramGetsWhatItReads(t *testing.T) {
 		}
 		return map[string]string{"CODEX_HOME": dir}
 	}
+	google := filepath.Join(home, ".gemini")
+	if err := os.MkdirAll(google, 0o700); err != nil {
+		t.Fatalf("a home of Gemini CLI: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(google, "settings.json"), []byte("{ // mine\n\"security\": {\"auth\": {\"selectedType\": \"oauth-personal\"}}}"), 0o600); err != nil {
+		t.Fatalf("settings of Gemini CLI: %v", err)
+	}
+	const endpoint = "CODE_ASSIST_ENDPOINT"
 	for _, c := range []struct {
 		program  string
 		env      map[string]string
@@ -40,6 +48,10 @@ func TestRecipe_EachProgramGetsWhatItReads(t *testing.T) {
 	}{
 		{program: "/usr/bin/claude", variable: "ANTHROPIC_BASE_URL", value: "http://h:1"},
 		{program: "gemini", variable: "GOOGLE_GEMINI_BASE_URL", value: "http://h:1"},
+		{program: "gemini", variable: endpoint, value: ""},
+		{program: "gemini", env: map[string]string{"HOME": home}, variable: endpoint, value: "http://h:1/code-assist", need: "code-assist"},
+		{program: "gemini", env: map[string]string{"GOOGLE_GENAI_USE_GCA": "true"}, variable: endpoint, value: "http://h:1/code-assist", need: "code-assist"},
+		{program: "claude", env: map[string]string{"HOME": home}, variable: endpoint, value: ""},
 		{program: "qwen", variable: "OPENAI_BASE_URL", value: "http://h:1/v1"},
 		{program: "aider", variable: "OPENAI_API_BASE", value: "http://h:1/v1"},
 		{program: "python", variable: "ANTHROPIC_VERTEX_BASE_URL", value: "http://h:1/v1"},

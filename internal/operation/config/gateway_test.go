@@ -288,7 +288,7 @@ func TestConfig_FlagsAndEnvironmentOverrideFile(t *testing.T) {
 			t.Errorf("Set(%v): got error %v, want none", set, err)
 		}
 	}
-	for name, base := range map[string]string{"gemini": "http://127.0.0.1:9", "chatgpt": "https://chatgpt.com/backend-api/codex"} {
+	for name, base := range map[string]string{"gemini": "http://127.0.0.1:9", "chatgpt": "https://chatgpt.com/backend-api/codex", "code-assist": "https://cloudcode-pa.googleapis.com"} {
 		if err := c.SetUpstream(name, base, "--upstream"); err != nil {
 			t.Errorf("set upstream %s: %v", name, err)
 		}
@@ -296,7 +296,7 @@ func TestConfig_FlagsAndEnvironmentOverrideFile(t *testing.T) {
 	shown := strings.Join(strings.Fields(c.Show(true)), " ")
 	for _, want := range []string{
 		"listen: 127.0.0.1:7 # --listen", "hosts: [a.example, b.example] # RIDETHROUGH_HOSTS", "origins: [http://localhost, https://b.example] # RIDETHROUGH_ORIGINS", "env: RIDETHROUGH_TOKEN # RIDETHROUGH_TOKEN",
-		"policy: backoff: [7s] # --policy", "max-total-wait: 1h # --policy", "log: warn # --log", "url: http://127.0.0.1:9 # --upstream", "chatgpt: api: openai # default url: https://chatgpt.com/backend-api/codex # --upstream", "url: https://api.openai.com # default",
+		"policy: backoff: [7s] # --policy", "max-total-wait: 1h # --policy", "log: warn # --log", "url: http://127.0.0.1:9 # --upstream", "code-assist: api: gemini # default", "chatgpt: api: openai # default url: https://chatgpt.com/backend-api/codex # --upstream", "url: https://api.openai.com # default",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in\n%s", want, c.Show(true))
