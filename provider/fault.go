@@ -15,16 +15,16 @@ import (
 
 // ErrorEvent returns the fault of an error event inside a stream, for ask to return: the event's text or
 // its data, as for classify.FromEvent, and an SDK's error; nil: a [ResponseError] with the event. Where the
-// response itself is an error, the SDK's error is returned.
+// response itself is an error, that one is returned.
 func (c *Call) ErrorEvent(event []byte, err error) error {
-	if err != nil && c.observed.status >= http.StatusMultipleChoices {
-		return err
-	}
 	w := &c.observed
-	f := c.faults.FromEvent(event, time.Now())
-	if err == nil && !c.hasContent && len(w.body) > 0 && w.isNotAnswer() {
-		f = c.faults.FromResponse(w.status, w.header, w.body, time.Now()) // the whole body, not an event
+	switch {
+	case err != nil && w.status >= http.StatusMultipleChoices:
+		return err
+	case err == nil && c.isErrorBody():
+		return w.responseError(w.body)
 	}
+	f := c.faults.FromEvent(event, time.Now())
 	if f.Err = err; err == nil {
 		f.Err = w.responseError(event)
 	}
@@ -65,7 +65,7 @@ func (c *Call) classify(err error) *fault.Error {
 		return c.classifyUnanswered(err, now)
 	case w.status >= http.StatusMultipleChoices:
 		return c.faults.FromResponse(w.status, w.header, w.body, now)
-	case w.status != 0 && !c.hasContent && w.isNotAnswer():
+	case c.isErrorBody():
 		f := c.faults.FromResponse(w.status, w.header, w.body, now)
 		f.Err = w.responseError(w.body)
 		return f
@@ -83,6 +83,11 @@ func (c *Call) classifyUnanswered(err error, now time.Time) *fault.Error {
 		f.Kind, f.Guessed, f.Rule, f.Reason = fault.Invalid, false, "provider/unsent", "the request was not sent"
 	}
 	return f
+}
+
+// isErrorBody reports whether the whole body, of a response with success, is an error in an answer's place.
+func (c *Call) isErrorBody() bool {
+	return c.observed.status != 0 && !c.hasContent && c.observed.isNotAnswer()
 }
 
 // isNotAnswer reports whether a body with a success status is not an answer, whole or not: an error, a

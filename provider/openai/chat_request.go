@@ -101,7 +101,7 @@ func chatAssistant(msg llm.Message, thinks bool) []chatMessage {
 				said.ReasoningContent += b.Text
 			}
 		case llm.ToolCall:
-			f := calledByName{b.Name, arguments(argumentsText(b.Arguments))}
+			f := chatFunction{b.Name, arguments(argumentsText(b.Arguments))}
 			said.ToolCalls = append(said.ToolCalls, chatCall{ID: chatID(b.ID), Type: "function", Function: f})
 		}
 	}

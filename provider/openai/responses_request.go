@@ -32,11 +32,11 @@ func (m *Model) responsesRequest(r llm.Request) (*responsesRequest, error) {
 	if canReason(m.name.Model) {
 		q.Include = []string{"reasoning.encrypted_content"}
 	}
-	reasoning := reasoningSpec{Effort: string(r.Effort)}
+	reasoning := reasoningConfig{Effort: string(r.Effort)}
 	if m.summaries {
 		reasoning.Summary = "auto"
 	}
-	if reasoning != (reasoningSpec{}) {
+	if reasoning != (reasoningConfig{}) {
 		q.Reasoning = &reasoning
 	}
 	for _, t := range r.Tools {

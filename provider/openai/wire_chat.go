@@ -43,10 +43,10 @@ type chatTool struct {
 type chatCall struct {
 	ID       string       `json:"id"`
 	Type     string       `json:"type"`
-	Function calledByName `json:"function"`
+	Function chatFunction `json:"function"`
 }
 
-type calledByName struct {
+type chatFunction struct {
 	Name      string    `json:"name"`
 	Arguments arguments `json:"arguments"`
 }

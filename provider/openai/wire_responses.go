@@ -5,18 +5,18 @@ package openai
 
 // responsesRequest asks for an answer.
 type responsesRequest struct {
-	Model           string         `json:"model"`
-	Instructions    string         `json:"instructions,omitzero"`
-	Input           []any          `json:"input,omitzero"` // of the types of items below
-	Tools           []function     `json:"tools,omitzero"`
-	MaxOutputTokens int            `json:"max_output_tokens,omitzero"`
-	Reasoning       *reasoningSpec `json:"reasoning,omitzero"`
-	Include         []string       `json:"include,omitzero"`
-	Store           bool           `json:"store"`
-	Stream          bool           `json:"stream,omitzero"`
+	Model           string           `json:"model"`
+	Instructions    string           `json:"instructions,omitzero"`
+	Input           []any            `json:"input,omitzero"` // of the types of items below
+	Tools           []function       `json:"tools,omitzero"`
+	MaxOutputTokens int              `json:"max_output_tokens,omitzero"`
+	Reasoning       *reasoningConfig `json:"reasoning,omitzero"`
+	Include         []string         `json:"include,omitzero"`
+	Store           bool             `json:"store"`
+	Stream          bool             `json:"stream,omitzero"`
 }
 
-type reasoningSpec struct {
+type reasoningConfig struct {
 	Effort  string `json:"effort,omitzero"`
 	Summary string `json:"summary,omitzero"`
 }
