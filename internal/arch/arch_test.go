@@ -183,7 +183,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/cli/setupcmd",
-		uses:  "internal/atomicfile internal/cli/command internal/cli/configflags internal/cli/recipe internal/cli/settingsfile",
+		uses:  "internal/atomicfile internal/cli/command internal/cli/configflags internal/cli/recipe internal/cli/running internal/cli/settingsfile",
 		parts: "github.com/spf13/cobra",
 	},
 	{

@@ -61,6 +61,9 @@ func (c *serviceCmd) install(ctx context.Context) error {
 	if err != nil {
 		return command.Failed(err)
 	}
+	if !there && !c.force && exists(p.packed) {
+		return command.Failed(fmt.Errorf("a package has installed %s; start it with: systemctl enable --now %s", p.packed, service.Name))
+	}
 	facts, unchanged := service.Read(old)
 	if there && !unchanged && !c.force {
 		return command.Failed(fmt.Errorf("%s was changed by hand, or is not from here; --force replaces it", p.path))

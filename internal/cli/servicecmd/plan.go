@@ -13,7 +13,7 @@ import (
 type host struct {
 	goos                           string
 	home, configHome, localAppData string // directories of the user; configHome is XDG_CONFIG_HOME or ~/.config
-	etc                            string // where a machine is configured
+	etc, lib                       string // where a machine is configured, and where packages put their units
 	uid, user                      string
 	program                        string // the path of this program
 	systemd                        bool   // it runs here
@@ -40,6 +40,7 @@ func (s step) String() string {
 // plan is what a service is with a manager.
 type plan struct {
 	path    string                       // of its file
+	packed  string                       // the file of a package that does the same; "": there is none
 	text    func(f service.Facts) string // of the file
 	encode  func(string) []byte          // how the text is written
 	starts  []step                       // after the file was written
@@ -96,6 +97,7 @@ func systemPlan(h *host, args []string) (plan, error) {
 	d := service.Definition{Program: h.program, Args: args}
 	p := systemdPlan(h, []string{"systemctl"})
 	p.path, p.text = path.Join(h.etc, "systemd", "system", unit), d.SystemUnit
+	p.packed = path.Join(h.lib, "systemd", "system", unit)
 	p.logs = "journalctl -u " + service.Name
 	p.hint = "Its configuration is " + path.Join(h.etc, "ridethrough", "config.yaml") + ", its keys are in " +
 		path.Join(h.etc, "ridethrough", "environment") + " (both optional), and its data are in /var/lib/ridethrough."

@@ -81,7 +81,7 @@ func thisHost(env func(string) string) (*host, error) {
 		return nil, command.Failed(fmt.Errorf("who you are: %w", err))
 	}
 	h := &host{
-		goos: runtime.GOOS, home: who.HomeDir, localAppData: env("LOCALAPPDATA"), etc: "/etc",
+		goos: runtime.GOOS, home: who.HomeDir, localAppData: env("LOCALAPPDATA"), etc: "/etc", lib: "/usr/lib",
 		uid: who.Uid, user: who.Username, program: program,
 	}
 	if dir := env("HOME"); filepath.IsAbs(dir) {

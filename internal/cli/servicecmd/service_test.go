@@ -32,7 +32,7 @@ func newMachine(t *testing.T, goos string) *machine {
 	t.Helper()
 	dir := t.TempDir()
 	m := &machine{dir: dir, env: map[string]string{"HOME": dir}, host: host{
-		goos: goos, home: dir, configHome: filepath.Join(dir, ".config"), localAppData: dir, etc: filepath.Join(dir, "etc"),
+		goos: goos, home: dir, configHome: filepath.Join(dir, ".config"), localAppData: dir, etc: filepath.Join(dir, "etc"), lib: filepath.Join(dir, "lib"),
 		uid: "501", user: "zoe", program: "/opt/ridethrough", systemd: true,
 	}}
 	return m
@@ -44,7 +44,7 @@ func (m *machine) do(t *testing.T, args ...string) (out string, code int) {
 	var text bytes.Buffer
 	s := command.Streams{Out: &text, Err: &text, Env: func(name string) string { return m.env[name] }}
 	m.ran = nil
-	cmd := &cobra.Command{}
+	cmd := &cobra.Command{Use: "ridethrough"}
 	cmd.AddCommand(commands(func() *serviceCmd {
 		c := newCmd(s)
 		c.host = func(func(string) string) (*host, error) { return &m.host, nil }
@@ -208,6 +208,28 @@ func TestInstall_SaysWhatFailsAndWhatIsMissing(t *testing.T) {
 	}
 	out, code = m.do(t, "install", "--config", bad)
 	check(t, "a mistake in the configuration", out, code, "a mistake in the configuration", command.ExitConfig)
+}
+
+func TestInstall_LeavesTheServiceOfAPackage(t *testing.T) {
+	m := newMachine(t, "linux")
+	packed := filepath.Join(m.dir, "lib", "systemd", "system", "ridethrough.service")
+	if err := os.MkdirAll(filepath.Dir(packed), 0o700); err != nil {
+		t.Fatalf("directories: %v", err)
+	}
+	if err := os.WriteFile(packed, []byte("[Unit]\n"), 0o600); err != nil {
+		t.Fatalf("write: %v", err)
+	}
+	out, code := m.do(t, "install", "--system")
+	check(t, "install", out, code, "a package has installed ~/lib/systemd/system/ridethrough.service; start it with: systemctl enable --now ridethrough", 1)
+	m.state = "ActiveState=inactive\nSubState=dead\nResult=success\n"
+	m.env["RIDETHROUGH_LISTEN"] = "127.0.0.1:1"
+	out, code = m.do(t, "status", "--system")
+	if code != command.ExitNoGateway || strings.Contains(out, "not installed") {
+		t.Errorf("status: code %d and %q, want 3 and an installed service", code, out)
+	}
+	if out, code := m.do(t, "install", "--system", "--force"); code != 0 {
+		t.Errorf("install --force: code %d and %q, want 0", code, out)
+	}
 }
 
 func TestStatus_SaysInALineWhetherItRuns(t *testing.T) {

@@ -26,13 +26,13 @@ func status(c *serviceCmd) *cobra.Command {
 			"The exit code is 0 if it runs, 3 if it does not or is not installed, and 1 if that cannot be found out.",
 		Example: "  ridethrough service status",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return c.status(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.status(cmd.Context(), cmd.Root().Name()) },
 	}
 	c.addFlags(cmd)
 	return cmd
 }
 
-func (c *serviceCmd) status(ctx context.Context) error {
+func (c *serviceCmd) status(ctx context.Context, program string) error {
 	h, err := c.host(c.Streams.Env)
 	if err != nil {
 		return err
@@ -46,6 +46,7 @@ func (c *serviceCmd) status(ctx context.Context) error {
 		return command.Failed(err)
 	}
 	facts, _ := service.Read(text)
+	there = there || exists(p.packed)
 	g, err := c.gateway(&p, facts.Config)
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func (c *serviceCmd) status(ctx context.Context) error {
 	case !there && err == nil:
 		return notRunning("not installed; the gateway at %s was started in another way", g.URL)
 	case !there:
-		return notRunning("not installed; `ridethrough service install` installs it")
+		return notRunning("not installed; `%s service install` installs it", program)
 	case answers:
 		return command.Failed(fmt.Errorf("a gateway answers at %s, and refuses: %w", g.URL, refused))
 	case err != nil:

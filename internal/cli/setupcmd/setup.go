@@ -17,6 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 	"github.com/ridethrough/ridethrough/internal/cli/recipe"
+	"github.com/ridethrough/ridethrough/internal/cli/running"
 	"github.com/ridethrough/ridethrough/internal/cli/settingsfile"
 )
 
@@ -34,7 +35,7 @@ func Setup(s command.Streams) *cobra.Command {
 			"  ridethrough setup claude --undo",
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: recipe.Programs(),
-		RunE:      func(_ *cobra.Command, args []string) error { return c.run(args[0]) },
+		RunE:      func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.AddFile(cmd)
 	cmd.Flags().BoolVar(&c.write, "write", false, "write it into the program's configuration")
@@ -49,7 +50,7 @@ type setupCmd struct {
 	write, undo bool
 }
 
-func (c *setupCmd) run(program string) error {
+func (c *setupCmd) run(cmd *cobra.Command, program string) error {
 	if c.undo {
 		return c.takeBack(program)
 	}
@@ -86,9 +87,13 @@ func (c *setupCmd) run(program string) error {
 		if err := c.apply(program, l, record{File: l.File, Format: l.Format, Existed: existed, Before: before, After: after, Changes: changes}); err != nil {
 			return command.Failed(err)
 		}
-		c.say("\nWritten. `ridethrough setup %s --undo` takes it back.", program)
+		own := cmd.Root().Name()
+		c.say("\nWritten. `%s setup %s --undo` takes it back.", own, program)
+		if g := (running.Gateway{URL: conf.URL(), Token: c.Streams.Env("RIDETHROUGH_TOKEN")}); !g.Answers(cmd.Context()) {
+			c.say("No gateway answers there, and %s needs one from now on: `%s serve`, or for good `%[2]s service install`", program, own)
+		}
 	default:
-		c.say("\nNothing was written. With --write it is; for one run: ridethrough exec -- %s", program)
+		c.say("\nNothing was written. With --write it is; for one run: %s exec -- %s", cmd.Root().Name(), program)
 	}
 	c.tellMore(l, changes)
 	return nil
