@@ -29,7 +29,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $name := include "ridethrough.name" . -}}
 {{- $hosts := list $name (printf "%s.%s" $name .Release.Namespace) (printf "%s.%s.svc" $name .Release.Namespace) (printf "%s.%s.svc.cluster.local" $name .Release.Namespace) -}}
 {{- if and .Values.ingress.enabled .Values.ingress.host }}{{ $hosts = append $hosts .Values.ingress.host }}{{ end -}}
-{{- concat $hosts .Values.hosts | join "," }}
+{{- concat $hosts .Values.hosts (get .Values.config "hosts" | default list) | join "," }}
 {{- end }}
 
 {{- /* The configuration: that of the values, with what other values decide. */ -}}
