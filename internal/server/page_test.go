@@ -20,6 +20,8 @@ func files() fstest.MapFS {
 		"app.js":                 {Data: bytes.Repeat([]byte("export {};\n"), 400)},
 		"icons/waiting.svg":      {Data: []byte("<svg/>")},
 		"assets/app-4FQ2ZK7A.js": {Data: []byte("export {};\n")},
+		"licenses.txt":           {Data: []byte("MIT")},
+		"other.json":             {Data: []byte("{}")},
 	}
 }
 
@@ -82,6 +84,8 @@ func TestPage_ServesFiles(t *testing.T) {
 		{"GET", "/-/ui/index.html", 200, "text/html; charset=utf-8", "no-cache"},
 		{"GET", "/-/ui/icons/waiting.svg", 200, "image/svg+xml", "no-cache"},
 		{"GET", "/-/ui/assets/app-4FQ2ZK7A.js", 200, "text/javascript; charset=utf-8", "public, max-age=31536000, immutable"},
+		{"GET", "/-/ui/licenses.txt", 200, "text/plain; charset=utf-8", "no-cache"},
+		{"GET", "/-/ui/other.json", 200, "application/octet-stream", "no-cache"}, // not as the machine's tables say
 		{"GET", "/-/ui/none.js", 404, "application/problem+json", "no-store"},
 		{"GET", "/-/ui/icons", 404, "application/problem+json", "no-store"},
 		{"GET", "/-/ui/icons/", 404, "application/problem+json", "no-store"},

@@ -11,8 +11,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // ErrFull is returned for a body that neither memory nor disk has room for.
@@ -32,9 +30,7 @@ type Spool struct {
 
 	configured sync.Once // removes what killed processes have left
 	started    sync.Once // makes the coders
-	coding     chan struct{}
-	encoder    *zstd.Encoder
-	decoder    *zstd.Decoder
+	coders     chan *coder
 
 	unpacked sync.Once
 	unpackers
@@ -85,14 +81,14 @@ func (s *Spool) File() *os.File {
 	return s.disk.file
 }
 
-// start makes the coders for the first body. They are shared, since each costs megabytes.
+// start makes the coders for the first body: as many as can run, since each takes almost a megabyte.
 func (s *Spool) start() {
 	s.started.Do(func() {
 		n := runtime.GOMAXPROCS(0)
-		s.coding = make(chan struct{}, n)
-		s.encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(n), zstd.WithEncoderLevel(zstd.SpeedDefault),
-			zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(true))
-		s.decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(n), zstd.WithDecoderMaxMemory(1<<30))
+		s.coders = make(chan *coder, n)
+		for range n {
+			s.coders <- new(coder)
+		}
 	})
 }
 
@@ -111,11 +107,11 @@ func (s *Spool) buffer(size int, share int64) *Buffer {
 // take it.
 func (s *Spool) store(plain []byte, always bool) (stored, error) {
 	s.start()
-	s.coding <- struct{}{}
 	room := NewBuffer(len(plain) / 2)
-	small := s.encoder.EncodeAll(plain, room.Bytes)
-	<-s.coding
 	defer room.Release()
+	c := <-s.coders
+	small := c.compress(plain, room.Bytes)
+	s.coders <- c
 	n := int64(len(small))
 	if !s.memory.take(n, waitingShare) {
 		at, err := s.disk.write(small)
@@ -146,15 +142,14 @@ func (s *Spool) restore(c stored, size int) (*Buffer, error) {
 	buf := NewBuffer(size)
 	buf.budget = &s.memory
 	s.memory.force(int64(cap(buf.Bytes)))
-	plain, err := s.decoder.DecodeAll(small, buf.Bytes)
-	if err == nil && len(plain) != size {
-		err = errors.New("the block has another size")
-	}
+	buf.Bytes = buf.Bytes[:size]
+	coder := <-s.coders
+	err := coder.expand(small, buf.Bytes)
+	s.coders <- coder
 	if err != nil {
 		buf.Release()
 		return nil, err
 	}
-	buf.Bytes = plain
 	return buf, nil
 }
 
