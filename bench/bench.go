@@ -30,8 +30,11 @@ type bench struct {
 	profile string // the folder for its profiles; "": none
 
 	baseline string // a copy of this binary, which shares no memory with it
-	folder   string // for what the run needs
-	book     *load.Book
+
+	peer        string   // a command that takes the baseline's place; "": none
+	peerHeaders []string // of the requests to it
+	folder      string   // for what the run needs
+	book        *load.Book
 
 	mu      sync.Mutex
 	running []*proc.Process

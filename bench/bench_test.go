@@ -86,3 +86,18 @@ func TestReadme_NamesEveryRow(t *testing.T) {
 		}
 	}
 }
+
+func TestPeer_TakesTheBaselinesPlace(t *testing.T) {
+	argv, headers := main.PeerOf("proxy --port={port} --host {host} {upstream}/v1", "127.0.0.1:81", "http://127.0.0.1:82", "x-to: {upstream}/v1", "x-key: a")
+	if want := []string{"proxy", "--port=81", "--host", "127.0.0.1", "http://127.0.0.1:82/v1"}; !slices.Equal(argv, want) {
+		t.Errorf("command of the peer: got %q, want %q", argv, want)
+	}
+	if want := []string{"x-to: http://127.0.0.1:82/v1", "x-key: a"}; !slices.Equal(headers, want) {
+		t.Errorf("headers to the peer: got %q, want %q", headers, want)
+	}
+	request := string(load.NewBook(1).Request("h", load.Ask{Scene: "bench-answer", Headers: headers}).Next())
+	head, body, _ := strings.Cut(request, "\r\n\r\n")
+	if !strings.Contains(head, "\r\nx-key: a\r\nContent-Length: ") || !strings.HasPrefix(body, `{"model":"bench-answer"`) {
+		t.Errorf("request with headers: got %.900q", request)
+	}
+}

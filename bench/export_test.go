@@ -30,3 +30,9 @@ func NewMemory(total bool) Memory { return memory{total: total} }
 func (s Storm) Values() (unanswered, requests, peak, last float64) {
 	return s.unanswered, s.requests, s.peak, s.last
 }
+
+// PeerOf returns the command and the headers with which another proxy is measured.
+func PeerOf(command, addr, upstream string, headers ...string) (argv, filled []string) {
+	b := &bench{peer: command, peerHeaders: headers}
+	return b.peerCommand(addr, upstream), b.headersOfPeer(upstream)
+}

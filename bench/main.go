@@ -71,6 +71,11 @@ func flags(args []string) (b *bench, only []string, asJSON bool, err error) {
 	f.StringVar(&names, "only", "", "rows to measure, separated by commas: "+strings.Join(rowNames(), ", "))
 	f.BoolVar(&asJSON, "json", false, "write one JSON object for each figure")
 	f.StringVar(&b.ours, "ours", "", "a ridethrough `binary` to measure; default: it is built")
+	f.StringVar(&b.peer, "peer", "", "another proxy in the place of the baseline: a `command` with {host}, {port} and {upstream}")
+	f.Func("peer-header", "a `header` of the requests to it, with {upstream}; may be repeated", func(h string) error {
+		b.peerHeaders = append(b.peerHeaders, h)
+		return nil
+	})
 	f.StringVar(&b.profile, "profile", "", "write profiles of ours (ROW.cpu, ROW.heap) into this `folder`; its figures get worse by that")
 	if err := f.Parse(args); err != nil {
 		return nil, nil, false, err

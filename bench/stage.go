@@ -39,7 +39,12 @@ func (b *bench) stage(row, policy string, proxies ...string) (*stage, error) {
 	}
 	url := "http://" + s.upstream.Addr
 	if slices.Contains(proxies, "baseline") {
-		s.baseline, err = b.start("baseline", func(addr string) []string { return []string{b.baseline, "baseline", addr, url} })
+		s.baseline, err = b.start("baseline", func(addr string) []string {
+			if b.peer != "" {
+				return b.peerCommand(addr, url)
+			}
+			return []string{b.baseline, "baseline", addr, url}
+		})
 	}
 	if err == nil && slices.Contains(proxies, "ours") {
 		s.ours, err = b.start("ours", func(addr string) []string {
@@ -100,6 +105,9 @@ func (s *stage) close() error {
 
 // requests writes n requests to a process, each with text of its own.
 func (s *stage) requests(p *proc.Process, n int, a load.Ask) []*load.Request {
+	if p == s.baseline {
+		a.Headers = s.bench.headersOfPeer("http://" + s.upstream.Addr)
+	}
 	all := make([]*load.Request, n)
 	for i := range all {
 		all[i] = s.bench.book.Request(p.Addr, a)

@@ -11,6 +11,8 @@ type Ask struct {
 	Scene  string // the model's name, which tells the upstream what to do
 	Stream bool
 	Size   int // of the body in bytes; 0: as small as it gets
+
+	Headers []string // more of them, such as "X-Provider: openai"
 }
 
 // digits are the width of a request's number.
@@ -37,8 +39,11 @@ func (b *Book) Request(host string, a Ask) *Request {
 	r.Grow(a.Size + 1024)
 	fmt.Fprintf(&r, "POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nAccept: application/json\r\nContent-Type: application/json\r\n"+
 		"User-Agent: OpenAI/Python 2.8.0\r\nAuthorization: Bearer sk-0123456789abcdefghijklmnopqrstuvwxyz\r\n"+
-		"X-Stainless-Lang: python\r\nX-Stainless-Runtime: CPython\r\nX-Stainless-Retry-Count: 0\r\nContent-Length: %d\r\n\r\n",
-		host, len(before)+digits+len(": ")+len(text)+len(after))
+		"X-Stainless-Lang: python\r\nX-Stainless-Runtime: CPython\r\nX-Stainless-Retry-Count: 0\r\n", host)
+	for _, h := range a.Headers {
+		r.WriteString(h + "\r\n")
+	}
+	fmt.Fprintf(&r, "Content-Length: %d\r\n\r\n", len(before)+digits+len(": ")+len(text)+len(after))
 	r.WriteString(before)
 	slot := r.Len()
 	fmt.Fprintf(&r, "%0*d: %s%s", digits, 0, text, after)
