@@ -26,7 +26,7 @@ func Gateway() Program {
 	return Program{
 		Name: "ridethrough-gateway", Short: Short,
 		Long: "ridethrough-gateway " + About + "\n\n" +
-			"It is ridethrough without agents: the same commands, configuration and texts, and a sixth of the size.",
+			"It is ridethrough without agents: the same commands, configuration and texts, and half the size.",
 		Features: Features(),
 		Commands: func(s command.Streams) []*cobra.Command {
 			return GatewayCommands(s, gatewaycmd.Directory(s), func(c config.Config) config.Config { return c }, nil)
