@@ -87,40 +87,47 @@ func wordsOf(t *testing.T, stream string) (text string, done bool) {
 	return text, false
 }
 
-// The scenarios in which a stream breaks off behind content. With text the answer is whole, once; without, it ends in an
-// error and never as a short success.
-func TestScenario_TextThatBreaksOffIsCompleted(t *testing.T) {
-	for name, row := range map[string]struct{ first, other string }{
-		"S08 cut after 40 of 60 words":                    {"cut:40:clean, then ok", "ok, then ok"},
-		"S08 reset after 40 of 60 words, and once more":   {"cut:40, cut:15, then ok", "ok, then ok"},
-		"S09 silent after 20 words":                       {"cut:20:silent, then ok", "ok, then ok"},
-		"S14 cut, and only a model without prefill is up": {"cut:40, then 503", "continue:no-prefill, then continue:no-prefill"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			s, m := newTextScenario(t, gateway.CompleteText, row.first, row.other)
-			a := s.call(gpt, 130*time.Second)
-			text, done := wordsOf(t, a.text)
-			if text != sixtyWords || !done || a.status != 200 || a.err != nil || a.took > 100*time.Second {
-				t.Errorf("%s: status %d, %q, done %t, %v after %v; want all sixty words within 100 s", name, a.status, text, done, a.err, a.took)
-			}
-			if n := len(m[primary].Requests()) + len(m[fallback].Requests()); n > 8 {
-				t.Errorf("%s: %d requests, want 8 at most", name, n)
-			}
-			if again := s.call(gpt, 130*time.Second); again.status != 200 {
-				t.Errorf("%s: the next call has the status %d, %v; want a gateway that is alive", name, again.status, again.err)
-			}
-		})
-		synctest.Test(t, func(t *testing.T) {
-			s, m := newTextScenario(t, gateway.CompleteLossless, row.first, row.other)
-			a := s.call(gpt, 130*time.Second)
-			if text, done := wordsOf(t, a.text); done || !strings.HasPrefix(sixtyWords, text) || a.err == nil && !strings.Contains(a.text, `"error"`) {
-				t.Errorf("%s, lossless: %q, done %t, %v; want a part and an error", name, text, done, a.err)
-			}
-			if n := len(m[primary].Requests()) + len(m[fallback].Requests()); n != 1 {
-				t.Errorf("%s, lossless: %d requests, want 1", name, n)
-			}
-		})
-	}
+func TestScenario_S08CutAfterFortyOfSixtyWords(t *testing.T) {
+	checkCompleted(t, "cut:40:clean, then ok", "ok, then ok")
+	checkCompleted(t, "cut:40, cut:15, then ok", "ok, then ok") // and its rest after fifteen
+}
+
+func TestScenario_S09SilentAfterTwentyWords(t *testing.T) {
+	checkCompleted(t, "cut:20:silent, then ok", "ok, then ok")
+}
+
+func TestScenario_S14CutAndTheFallbackRefusesPrefill(t *testing.T) {
+	checkCompleted(t, "cut:40, then 503", "continue:no-prefill, then continue:no-prefill")
+}
+
+// checkCompleted plays a scenario in which a stream breaks off behind content. With text the answer is whole, once;
+// without, it ends in an error and never as a short success.
+func checkCompleted(t *testing.T, first, other string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, m := newTextScenario(t, gateway.CompleteText, first, other)
+		a := s.call(gpt, 130*time.Second)
+		text, done := wordsOf(t, a.text)
+		if text != sixtyWords || !done || a.status != 200 || a.err != nil || a.took > 100*time.Second {
+			t.Errorf("status %d, %q, done %t, %v after %v; want all sixty words within 100 s", a.status, text, done, a.err, a.took)
+		}
+		if n := len(m[primary].Requests()) + len(m[fallback].Requests()); n > 8 {
+			t.Errorf("%d requests, want 8 at most", n)
+		}
+		if again := s.call(gpt, 130*time.Second); again.status != 200 {
+			t.Errorf("the next call has the status %d, %v; want a gateway that is alive", again.status, again.err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s, m := newTextScenario(t, gateway.CompleteLossless, first, other)
+		a := s.call(gpt, 130*time.Second)
+		if text, done := wordsOf(t, a.text); done || !strings.HasPrefix(sixtyWords, text) || a.err == nil && !strings.Contains(a.text, `"error"`) {
+			t.Errorf("lossless: %q, done %t, %v; want a part and an error", text, done, a.err)
+		}
+		if n := len(m[primary].Requests()) + len(m[fallback].Requests()); n != 1 {
+			t.Errorf("lossless: %d requests, want 1", n)
+		}
+	})
 }
 
 // TestComplete_PrefillOfOnesOwnServer has a server go on with the model's turn, with which the request ends.
