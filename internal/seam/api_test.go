@@ -51,6 +51,11 @@ func apis() []anAPI {
 			readBedrock,
 		},
 		{
+			"bedrock-converse", dialect.BedrockConverse(), dialect.AWSEvents, "/model/anthropic.claude-opus-4-6-v1/converse-stream",
+			`{"inferenceConfig":{"maxTokens":900},"additionalModelRequestFields":{"thinking":{"type":"adaptive"}},"system":[{"text":"Be brief."}],"messages":[{"role":"user","content":[{"text":"Tell me."}]}]}`,
+			readConverse,
+		},
+		{
 			"openai-chat", dialect.OpenAIChat(), dialect.Events, "/v1/chat/completions",
 			`{"model":"m","max_completion_tokens":900,"stream":true,"stream_options":{"include_usage":true},` + messages + `}`, readChat,
 		},
@@ -73,6 +78,48 @@ func wrapped(request string) string {
 
 // inCodeAssist is a chunk of Google's API, which Code Assist has in an object.
 var inCodeAssist = regexp.MustCompile(`(?m)^data: (\{.*\})`)
+
+// readConverse reads the events of ConverseStream, whose numbers of blocks must rise by one.
+func readConverse(t *testing.T, frames [][]byte) (r reading) {
+	t.Helper()
+	open := -1
+	for stream := bytes.Join(frames, nil); len(stream) > 0; {
+		n := dialect.AWSEvents.FrameLen(stream, 0)
+		if n <= 0 {
+			t.Fatalf("no event begins %q", stream)
+		}
+		name, data := dialect.Payload(dialect.AWSEvents, stream[:n])
+		stream = stream[n:]
+		var e struct {
+			Index int `json:"contentBlockIndex"`
+			Start struct{ ToolUse struct{ Name string } }
+			Delta struct {
+				Text    string
+				ToolUse struct{ Input string }
+			}
+			Usage struct{ OutputTokens int }
+		}
+		decode(t, data, &e)
+		switch string(name) {
+		case "contentBlockStart":
+			r.calls = append(r.calls, e.Start.ToolUse.Name)
+		case "contentBlockDelta":
+			if e.Index != open && e.Index != open+1 || r.done {
+				t.Fatalf("block %d behind block %d", e.Index, open)
+			}
+			open = e.Index
+			if r.text += e.Delta.Text; e.Delta.ToolUse.Input != "" {
+				r.calls = append(r.calls, e.Delta.ToolUse.Input)
+			}
+		case "messageStop":
+			r.done = true
+		case "metadata":
+			r.out = e.Usage.OutputTokens
+		}
+	}
+	r.calls = []string{strings.Join(r.calls, "")}
+	return r
+}
 
 // readBedrock reads the events of Anthropic's in those of AWS.
 func readBedrock(t *testing.T, frames [][]byte) reading {

@@ -3,12 +3,10 @@ package seam_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/ridethrough/ridethrough/internal/dialect"
-	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/internal/seam"
 )
 
@@ -23,8 +21,9 @@ var stopped = map[string]string{
 	"openai-chat": "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" + said + "\"}}]}\n\n",
 	"openai-responses": "event: response.created\ndata: {\"type\":\"response.created\",\"sequence_number\":0,\"response\":{\"id\":\"r\"}}\n\n" +
 		"event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"sequence_number\":1,\"item_id\":\"i\",\"output_index\":0,\"content_index\":0,\"delta\":\"" + said + "\"}\n\n",
-	"gemini": "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"" + said + "\"}]}}],\"responseId\":\"g\"}\r\n\r\n",
-	"ollama": "{\"model\":\"m\",\"message\":{\"content\":\"" + said + "\"},\"done\":false}\n",
+	"bedrock-converse": string(dialect.AWSEvent([]byte("contentBlockDelta"), []byte(`{"contentBlockIndex":0,"delta":{"text":"`+said+`"}}`))),
+	"gemini":           "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"" + said + "\"}]}}],\"responseId\":\"g\"}\r\n\r\n",
+	"ollama":           "{\"model\":\"m\",\"message\":{\"content\":\"" + said + "\"},\"done\":false}\n",
 }
 
 // api returns an API by its name.
@@ -48,6 +47,7 @@ func continueBehind(name, shown, request string, o seam.Options) (string, error)
 
 // TestAnswer_RefusesWhatCannotBeJoined has a request for each thing that forbids to continue its answer.
 func TestAnswer_RefusesWhatCannotBeJoined(t *testing.T) {
+	const converseTurns = `"messages":[{"role":"user","content":[{"text":"Hi"}]}]`
 	const (
 		user  = `"messages":[{"role":"user","content":"Hi"}]`
 		model = `"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"The"}]`
@@ -96,6 +96,15 @@ func TestAnswer_RefusesWhatCannotBeJoined(t *testing.T) {
 			`{"store":false,"top_logprobs":2,"input":"Hi"}`,
 			`{"store":false,"include":["message.output_text.logprobs"],"input":"Hi"}`,
 			`{"store":false,"max_output_tokens":20,"input":"Hi"}`,
+		},
+		"bedrock-converse": {
+			`{"messages":[{"role":"assistant","content":[{"text":"The"}]}]}`,
+			`{"toolConfig":{"toolChoice":{"any":{}}},` + converseTurns + `}`,
+			`{"outputConfig":{"textFormat":{}},` + converseTurns + `}`,
+			`{"inferenceConfig":{"maxTokens":20},` + converseTurns + `}`,
+			`{"inferenceConfig":{"stopSequences":["then it"]},` + converseTurns + `}`,
+			`{"inferenceConfig":{"maxTokens":900},"additionalModelRequestFields":{"thinking":{"budget_tokens":899}},` + converseTurns + `}`,
+			`{"messages":[{"role":"user","content":[{"document":{"citations":{"enabled":true}}},{"text":"Hi"}]}]}`,
 		},
 		"gemini": {
 			`{"generationConfig":{"responseMimeType":"application/json"},` + turns + `}`,
@@ -210,7 +219,7 @@ func TestAnswer_FramesMayComeInParts(t *testing.T) {
 func TestAnswer_LimitIsDeducted(t *testing.T) {
 	for name, path := range map[string][]string{
 		"anthropic": {"max_tokens"}, "openai-chat": {"max_completion_tokens"}, "openai-responses": {"max_output_tokens"},
-		"gemini": {"generationConfig", "maxOutputTokens"}, "ollama": {"options", "num_predict"},
+		"gemini": {"generationConfig", "maxOutputTokens"}, "bedrock-converse": {"inferenceConfig", "maxTokens"}, "ollama": {"options", "num_predict"},
 	} {
 		body, err := continueBehind(name, stopped[name], api(name).request, seam.Options{})
 		if err != nil {
@@ -228,105 +237,12 @@ func TestAnswer_LimitIsDeducted(t *testing.T) {
 	}
 }
 
-// The bugs for which LiteLLM took its continuation back, each in its own words.
-
-// TestLiteLLM_PrefillOfNewerModels is its #27967: the second request ended with the model's turn, a 400 from
-// Claude 4.6 on.
-func TestLiteLLM_PrefillOfNewerModels(t *testing.T) {
-	for _, at := range apis() {
-		p := simulator.New(simulator.Script{Then: simulator.Say{Text: answers[0].Text, Continue: simulator.NoPrefill}})
-		whole := at.ask(t, p, at.request)
-		got, err := at.join(t, p, whole[:len(whole)/2])
-		if err != nil {
-			t.Errorf("%s: %v", at.name, err)
-		} else if r := at.read(t, got); r.text != answers[0].Text {
-			t.Errorf("%s: got %q, want %q", at.name, r.text, answers[0].Text)
-		}
-		_ = p.Close()
-	}
-}
-
-// TestLiteLLM_SystemPromptIsOverridden is its #18229: another system prompt was added. All that a request has
-// must stay as it is, byte by byte, so that the prompt's cache holds too.
-func TestLiteLLM_SystemPromptIsOverridden(t *testing.T) {
-	for name, members := range map[string]string{
-		"anthropic": `"system":[{"type":"text","text":"You are <Lexomat>.","cache_control":{"type":"ephemeral"}}],"tools":[{"name":"x", "input_schema":{}}],` +
-			`"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"x","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]}]`,
-		"openai-chat":      `"tools":[{"type":"function"}],"messages":[{"role":"system","content":"You are <Lexomat>."},{"role":"user","content":"Hi"}]`,
-		"openai-responses": `"store":false,"instructions":"You are <Lexomat>.","tools":[{"type":"function"}],"input":[{"role":"user","content":"Hi"}]`,
-		"gemini":           `"systemInstruction":{"parts":[{"text":"You are <Lexomat>."}]},"tools":[{"functionDeclarations":[]}],"contents":[{"role":"user","parts":[{"text":"Hi"}]}]`,
-		"ollama":           `"tools":[{"type":"function"}],"messages":[{"role":"system","content":"You are <Lexomat>."},{"role":"user","content":"Hi"}]`,
-	} {
-		body, err := continueBehind(name, stopped[name], `{`+members+`,"temperature":0.50}`, seam.Options{})
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		before := `{` + strings.TrimSuffix(members, "]")
-		if !strings.HasPrefix(body, before+",") || !strings.HasSuffix(body, `],"temperature":0.50}`) || strings.Count(body, `"system"`) != strings.Count(before, `"system"`) {
-			t.Errorf("%s: got %s, want it to begin with %s", name, body, before)
-		}
-	}
-}
-
 // TestAnswer_RequestMayEndWithTheSystem has a request as Claude Code sends it.
 func TestAnswer_RequestMayEndWithTheSystem(t *testing.T) {
 	const turns = `{"messages":[{"role":"user","content":"Hi"},{"role":"system","content":"Today is Sunday."}`
 	body, err := continueBehind("anthropic", stopped["anthropic"], turns+`]}`, seam.Options{})
 	if want := turns + `,{"role":"assistant","content":`; err != nil || !strings.HasPrefix(body, want) {
 		t.Errorf("got %s and %v, want it to begin with %s", body, err, want)
-	}
-}
-
-// TestLiteLLM_ToolCallsAreCorrupted is its #31067: an answer that would have called a tool became prose, with
-// a clean end. A call behind the text must come through, and one that was shown is not repeated.
-func TestLiteLLM_ToolCallsAreCorrupted(t *testing.T) {
-	for _, at := range apis() {
-		p := simulator.New(simulator.Script{Then: answers[2]})
-		whole := at.ask(t, p, at.request)
-		want := at.read(t, whole).calls
-		continued := false
-		for n := range whole {
-			got, err := at.join(t, p, whole[:n])
-			if err != nil {
-				continue
-			}
-			continued = true
-			if calls := at.read(t, got).calls; fmt.Sprint(calls) != fmt.Sprint(want) {
-				t.Errorf("%s, cut behind frame %d: got the calls %v, want %v", at.name, n, calls, want)
-			}
-		}
-		if !continued {
-			t.Errorf("%s: no cut was continued", at.name)
-		}
-		_ = p.Close()
-	}
-}
-
-// TestLiteLLM_ContentIsDuplicated is its #32835: what had been shown came again. A model that starts over, or
-// says anything else, is not shown.
-func TestLiteLLM_ContentIsDuplicated(t *testing.T) {
-	for _, way := range []simulator.Continue{simulator.Repeat, simulator.Paraphrase, simulator.Decline} {
-		for _, at := range apis() {
-			text := strings.Repeat("A line that was said before, and is said again. ", 7) + answers[0].Text
-			p := simulator.New(simulator.Script{Then: simulator.Say{Text: text, Continue: way}})
-			whole := at.ask(t, p, at.request)
-			a, shown := at.follow(whole[:len(whole)-8])
-			var err error
-			for _, f := range at.ask(t, p, at.continued(t, a)) {
-				var send []byte
-				if send, err = a.Add(f); len(send) > 0 {
-					t.Errorf("%s, %s: %q was shown behind %d frames", at.name, way, send, len(shown))
-				}
-				if err != nil {
-					break
-				}
-			}
-			if !errors.Is(err, seam.ErrNoSeam) {
-				t.Errorf("%s, %s: got %v, want %v", at.name, way, err, seam.ErrNoSeam)
-			}
-			_ = p.Close()
-		}
 	}
 }
 
@@ -378,7 +294,6 @@ func TestAnswer_OtherFormsAreNotContinued(t *testing.T) {
 		{"/v1/messages", dialect.JSON},
 		{"/v1/completions", dialect.Events},
 		{"/v2/chat", dialect.Events},
-		{"/model/m/converse-stream", dialect.AWSEvents},
 	} {
 		d := dialect.Of("POST", row.path)
 		if d == nil {

@@ -82,7 +82,10 @@ func (c *rest) emit(f frame, o object) { c.out = append(c.out, f.with(o.bytes())
 // emitEvent passes an event on that the second answer does not have.
 func (c *rest) emitEvent(name string, data []byte) {
 	if c.answer.form == dialect.AWSEvents {
-		c.out = append(c.out, dialect.AWSEvent([]byte("chunk"), data))
+		if _, invokes := c.answer.api.(*anthropic); invokes {
+			name = "chunk"
+		}
+		c.out = append(c.out, dialect.AWSEvent([]byte(name), data))
 		return
 	}
 	c.out = append(c.out, event(name, data))

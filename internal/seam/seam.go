@@ -84,6 +84,8 @@ func NewAnswer(d *dialect.Dialect, f dialect.Form, o Options) *Answer {
 	switch d.Name() {
 	case "anthropic", "anthropic-vertex", "bedrock-invoke":
 		a.api = new(anthropic)
+	case "bedrock-converse":
+		a.api = new(converse)
 	case "openai-chat":
 		a.api = new(chat)
 	case "openai-responses":

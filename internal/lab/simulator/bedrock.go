@@ -64,8 +64,11 @@ func readInvoke(stream bool) func(ask) (call, problem) {
 func readConverse(stream bool) func(ask) (call, problem) {
 	return func(r ask) (call, problem) {
 		var body struct {
-			Messages []struct{ Role string }
-			More     map[string]any `json:"additionalModelRequestFields"`
+			Messages []struct {
+				Role    string
+				Content []struct{ Text string }
+			}
+			More map[string]any `json:"additionalModelRequestFields"`
 		}
 		if err := json.Unmarshal(r.body, &body); err != nil {
 			return call{}, bad("The request body is not valid JSON: %v", err)
@@ -76,6 +79,11 @@ func readConverse(stream bool) func(ask) (call, problem) {
 		}
 		for _, m := range body.Messages {
 			c.repeat = c.repeat || m.Role == "assistant"
+			said := ""
+			for _, block := range m.Content {
+				said += block.Text
+			}
+			c.lastTurns.add(m.Role == "assistant", said)
 		}
 		if len(body.Messages) == 0 || body.Messages[0].Role != "user" {
 			return c, bad("A conversation must start with a user message. Try again with a conversation that starts with a user message.")
