@@ -186,3 +186,51 @@ func (o *oneByOne) Read(p []byte) (int, error) {
 
 // Close implements io.Closer.
 func (o *oneByOne) Close() error { return nil }
+
+// BenchmarkAdmission measures what limits cost a request that meets none: streams of a session from memory, with and
+// without limits stated in the answers.
+func BenchmarkAdmission(b *testing.B) {
+	stream := strings.Repeat(`data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word "}}]}`+"\n\n", 50) +
+		`data: {"id":"1","object":"chat.completion.chunk","choices":[],"usage":{"prompt_tokens":300,"completion_tokens":50}}` + "\n\ndata: [DONE]\n\n"
+	stated := http.Header{
+		"X-Ratelimit-Limit-Requests": {"10000000000"}, "X-Ratelimit-Remaining-Requests": {"9999999999"}, "X-Ratelimit-Reset-Requests": {"6ms"},
+		"X-Ratelimit-Limit-Tokens": {"1000000000000"}, "X-Ratelimit-Remaining-Tokens": {"999999999000"}, "X-Ratelimit-Reset-Tokens": {"12ms"},
+	}
+	others := http.Header{ // as many of others
+		"X-Request-Limit-Requests": {"10000000000"}, "X-Request-Remaining-Requests": {"9999999999"}, "X-Request-Reset-Requests": {"6ms"},
+		"X-Request-Limit-Tokens": {"1000000000000"}, "X-Request-Remaining-Tokens": {"999999999000"}, "X-Request-Reset-Tokens": {"12ms"},
+	}
+	body := `{"model":"gpt-5","stream":true,"messages":[{"role":"user","content":"` + strings.Repeat("word ", 200) + `"}]}`
+	for _, bench := range []struct {
+		name   string
+		mode   gateway.Admission
+		header http.Header
+	}{
+		{"off/none", gateway.AdmissionOff, others},
+		{"learned/none", gateway.AdmissionLearned, others},
+		{"adaptive/none", gateway.AdmissionAdaptive, others},
+		{"off/stated", gateway.AdmissionOff, stated},
+		{"learned/stated", gateway.AdmissionLearned, stated},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			base := roundTrip(func(req *http.Request) (*http.Response, error) {
+				_, _ = io.Copy(io.Discard, req.Body)
+				_ = req.Body.Close()
+				h := http.Header{"Content-Type": {"text/event-stream"}}
+				maps.Copy(h, bench.header)
+				return &http.Response{StatusCode: 200, Header: h, Body: io.NopCloser(strings.NewReader(stream))}, nil
+			})
+			upstreams := everything(address("provider.test"))
+			for i := range upstreams {
+				upstreams[i].Admission = bench.mode
+			}
+			g := newBenchmarked(b, gateway.Config{Policy: policy.Patient(), Upstreams: upstreams, Base: base})
+			b.ReportAllocs()
+			for b.Loop() {
+				req := httptest.NewRequest("POST", "/v1/chat/completions", strings.NewReader(body))
+				req.Header.Set(sessionID, "s1")
+				g.ServeHTTP(&recorder{header: http.Header{}}, req)
+			}
+		})
+	}
+}

@@ -240,8 +240,7 @@ func (t *Table) Tried(c *Call, o Outcome, took time.Duration) {
 	t.dispatch(c.entry, now)
 }
 
-// Yield notes that a request which has gone is held back elsewhere, such as by a circuit breaker, and Resume that it
-// goes after all.
+// Yield notes that a request which has gone is held back elsewhere, such as by a circuit breaker: others go meanwhile.
 func (t *Table) Yield(c *Call) {
 	if !c.Adaptive || c.entry == nil {
 		return
@@ -254,7 +253,7 @@ func (t *Table) Yield(c *Call) {
 	}
 }
 
-// Resume is described at Yield.
+// Resume notes that a request which has yielded goes after all.
 func (t *Table) Resume(c *Call) {
 	if !c.Adaptive || c.entry == nil {
 		return

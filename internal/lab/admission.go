@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
@@ -23,7 +24,7 @@ type admitted struct {
 // admit returns the place of a caller's call.
 func (r *run) admit(from *caller, b retry.Breaker) *admitted {
 	p := &admitted{Breaker: b, run: r}
-	p.room = ratelimit.Call{Key: ratelimit.Key{Upstream: "lab", Credential: "key", Model: "model"}, Request: sized{from, !from.other && r.Others.Number > 0}}
+	p.room = ratelimit.Call{Adaptive: r.strategy.Adaptive, Key: ratelimit.Key{Upstream: "lab", Credential: "key", Model: "model"}, Request: sized{from, !from.other && r.Others.Number > 0}}
 	return p
 }
 
@@ -35,6 +36,13 @@ func (p *admitted) Acquire(ctx context.Context) (retry.Permit, error) {
 	return p.Breaker.Acquire(ctx)
 }
 
+// began notes that an answer has begun after a time; nil: no limits are learned.
+func (p *admitted) began(took time.Duration) {
+	if p != nil {
+		p.run.limits.Tried(&p.room, ratelimit.Began, took)
+	}
+}
+
 // answered notes what an answer states, and what it has cost.
 func (p *admitted) answered(h http.Header, q request, err error) {
 	status := http.StatusOK
@@ -42,10 +50,20 @@ func (p *admitted) answered(h http.Header, q request, err error) {
 		status = f.Status
 	}
 	p.run.limits.Observe(&p.room, status, h)
+	switch {
+	case err == nil:
+	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == statusOverloaded:
+		p.run.limits.Tried(&p.room, ratelimit.Overloaded, 0)
+	default:
+		p.run.limits.Tried(&p.room, ratelimit.Failed, 0)
+	}
 	if err == nil {
 		p.run.limits.Used(&p.room, p.run.charged(q))
 	}
 }
+
+// statusOverloaded is Anthropic's.
+const statusOverloaded = 529
 
 // charged returns the usage of an answer, as Anthropic states it where the limit is a bucket, and otherwise as OpenAI:
 // with what was read from the cache.

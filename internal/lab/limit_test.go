@@ -164,3 +164,29 @@ func TestGallery_AWeekIsWaitedForWhereTheQuotaAllows(t *testing.T) {
 		t.Errorf("with the usual quota: got %d calls that gave up and a longest wait of %v, want some, and at most five hours", usual.GaveUp, usual.Longest)
 	}
 }
+
+// A server that states nothing answers as many calls, and the person among the agents sooner.
+func TestGallery_CrowdedServerIsSharedFairly(t *testing.T) {
+	s, ok := lab.Find("crowded-server")
+	if !ok {
+		t.Fatal("crowded-server: not in the gallery")
+	}
+	r := run(t, s, "patient+breaker+adaptive", "patient+breaker")
+	one, without := r.Results[0], r.Results[1]
+	if one.Answered != one.Calls || one.InVain > 0 || one.Calls < without.Calls*97/100 {
+		t.Errorf("adaptive: got %d of %d calls answered and %d requests in vain, want all of nearly the %d without, and none", one.Answered, one.Calls, one.InVain, without.Calls)
+	}
+	if one.OthersP95 > without.OthersP95/3 {
+		t.Errorf("waits of the person: got %v, want at most a third of %v", one.OthersP95, without.OthersP95)
+	}
+}
+
+func TestRun_ServerAnswersSoManyAtATime(t *testing.T) {
+	s := scenario(config.Outage{Kind: config.Slots, For: time.Hour, Slots: 2, Reads: 100})
+	s.Callers = config.Callers{Number: 20, Every: time.Second, Tokens: 400} // which are read in 4s
+	s.Upstream.Takes = 6 * time.Second
+	one := run(t, s, "simple").Results[0]
+	if n := sum(one.Answers, 5, 55); n < 570 || n > 630 {
+		t.Errorf("answers in fifty minutes of two slots and ten seconds for each: got %d, want about 600", n)
+	}
+}

@@ -140,9 +140,12 @@ func (r *run) call(t *task, from *caller) {
 	retrier.OnTry = func(t retry.Try) { call.hit = t.Run.Tries > 0 }
 	_, err := retry.Do(ctx, retrier, func(ctx context.Context, n int) (struct{}, error) {
 		r.reportRequest(from.id, n)
-		call.sent = r.sim.elapsed
+		sent := r.sim.elapsed
+		call.sent = sent
 		r.tally.request(call.sent)
 		q := from.request(call.sent)
+		q.taken = func() { call.sent = r.sim.elapsed }
+		q.begins = func() { room.began(r.sim.elapsed - sent) }
 		h, err := r.try(ctx, n, q)
 		if room != nil {
 			room.answered(h, q, err)
@@ -210,6 +213,7 @@ type Strategy struct {
 	config.Strategy
 	SharesBreaker bool // all callers share a circuit breaker
 	Admission     bool // and wait for room below the limits that the provider states
+	Adaptive      bool // and where it states none, until so few are in flight that their answers begin soon
 }
 
 // OwnStrategy returns a strategy of this project: a policy, with or without a shared circuit breaker. With one it has the
@@ -234,6 +238,14 @@ func (s Strategy) WithAdmission() Strategy {
 	return s
 }
 
+// WithAdaptive returns the strategy with adaptive admission.
+func (s Strategy) WithAdaptive() Strategy {
+	s.Admission, s.Adaptive = true, true
+	s.Name += withAdaptive
+	s.Title += ", admission: adaptive"
+	return s
+}
+
 // ForAWeek returns the strategy with a quota that allows to wait for the window of a week.
 func (s Strategy) ForAWeek() Strategy {
 	s.Policy.Quota.Max = 7 * 24 * time.Hour
@@ -243,9 +255,11 @@ func (s Strategy) ForAWeek() Strategy {
 }
 
 // The suffixes of strategies: callers share a circuit breaker; with it they also wait for room below the limits that the
-// provider states; with it they also wait for the window of a week.
+// provider states; and where it states none, until few enough are in flight; with it they also wait for the window of a
+// week.
 const (
 	withBreaker   = "+breaker"
 	withAdmission = "+admission"
+	withAdaptive  = "+adaptive"
 	withWeek      = "+7d"
 )

@@ -4,11 +4,13 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/internal/clock"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
@@ -27,6 +29,8 @@ type request struct {
 	luck   float64 // in [0, 1): how long its answer takes
 	tokens float64 // that it costs
 	cached float64 // of these, read from the provider's cache
+
+	taken, begins func() // called when it has its turn at a server, and when its answer begins there
 }
 
 // outage is an outage with its state.
@@ -34,6 +38,7 @@ type outage struct {
 	config.Outage
 	bucket bucket // of a limited capacity
 	limit  *limit // of tokens; nil: it is another kind
+	slots  slots
 }
 
 // refusal is the answer to a refused call: a status, and Retry-After in seconds.
@@ -52,6 +57,7 @@ func newUpstream(sim *simulation, s config.Scenario) *upstream {
 		if o.CountsTokens() {
 			one.limit = &limit{Outage: o, sim: sim}
 		}
+		one.slots.free = o.Slots
 		u.outages = append(u.outages, one)
 	}
 	return u
@@ -63,6 +69,13 @@ const never = 365 * 24 * float64(time.Hour)
 // ask sends one request and returns the headers of its answer.
 func (u *upstream) ask(ctx context.Context, q request) (http.Header, error) {
 	r, slower := u.decide(u.sim.elapsed, q)
+	if o := u.server(u.sim.elapsed); o != nil && r.status == 0 {
+		leave, err := u.enter(ctx, o, q)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
 	takes := u.service.Refuses
 	if r.status == 0 {
 		takes = time.Duration(min((0.5+q.luck)*slower*float64(u.service.Takes), never))
@@ -208,4 +221,64 @@ func (b *bucket) take(now time.Duration) bool {
 	}
 	b.spent++
 	return true
+}
+
+// slots are those of a server that answers so many calls at a time. The others wait in the order in which they came.
+type slots struct {
+	free  int
+	queue []chan struct{}
+}
+
+// server returns the outage by which the upstream answers so many calls at a time; nil: there is none.
+func (u *upstream) server(now time.Duration) *outage {
+	for _, o := range u.outages {
+		if o.Kind == config.Slots && o.lasts(now) {
+			return o
+		}
+	}
+	return nil
+}
+
+// enter waits for a slot, and then for the prompt to be read. leave ends the call's time in the slot.
+func (u *upstream) enter(ctx context.Context, o *outage, q request) (leave func(), err error) {
+	leave = func() { u.leave(o) }
+	if err := u.turn(ctx, o); err != nil {
+		return nil, err
+	}
+	q.taken()
+	if _, err := u.sim.SleepOrWake(ctx, time.Duration((q.tokens-q.cached)/o.Reads*float64(time.Second)), nil); err != nil {
+		leave()
+		return nil, err
+	}
+	q.begins()
+	return leave, nil
+}
+
+// turn waits for a slot.
+func (u *upstream) turn(ctx context.Context, o *outage) error {
+	if o.slots.free > 0 {
+		o.slots.free--
+		return nil
+	}
+	wake := make(chan struct{}, 1)
+	o.slots.queue = append(o.slots.queue, wake)
+	_, err := u.sim.SleepOrWake(ctx, clock.Forever, wake)
+	if at := slices.Index(o.slots.queue, wake); at >= 0 {
+		o.slots.queue = slices.Delete(o.slots.queue, at, at+1)
+	} else if err != nil {
+		u.leave(o) // its turn came as it left
+	}
+	return err
+}
+
+// leave frees a slot for the next that waits.
+func (u *upstream) leave(o *outage) {
+	if len(o.slots.queue) == 0 {
+		o.slots.free++
+		return
+	}
+	next := o.slots.queue[0]
+	o.slots.queue = o.slots.queue[1:]
+	next <- struct{}{}
+	u.sim.Woke(next)
 }

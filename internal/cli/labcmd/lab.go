@@ -192,17 +192,21 @@ func (c *labCmd) strategy(conf *config.Config, name string) (lab.Strategy, error
 	if known, err := lab.Choose([]string{name}); err == nil {
 		return known[0], nil
 	}
-	plain, admits := strings.CutSuffix(name, "+admission")
+	plain, adapts := strings.CutSuffix(name, "+adaptive")
+	plain, admits := strings.CutSuffix(plain, "+admission")
 	plain, shared := strings.CutSuffix(plain, "+breaker")
-	if admits && !shared {
-		return lab.Strategy{}, fmt.Errorf("--policy %s: want %s+breaker+admission: callers that do not share a breaker share no knowledge of limits either", name, plain)
+	if (admits || adapts) && !shared {
+		return lab.Strategy{}, fmt.Errorf("--policy %s: want %s+breaker%s: callers that do not share a breaker share no knowledge of limits either", name, plain, strings.TrimPrefix(name, plain))
 	}
 	if known, err := lab.Choose([]string{plain}); err == nil && shared {
 		return known[0], fmt.Errorf("%s is the policy of another program, without a circuit breaker; leave +breaker out", plain)
 	}
 	own := func(name string, p policy.Policy) lab.Strategy {
 		s := lab.OwnStrategy(name, p, shared)
-		if admits {
+		switch {
+		case adapts:
+			s = s.WithAdaptive()
+		case admits:
 			s = s.WithAdmission()
 		}
 		return s

@@ -140,7 +140,7 @@ outages:
   - {kind: totl, for: 30m}
 `))
 	fmt.Println(err)
-	// Output: monday.yaml:4:12: "totl"; want a kind of outage: total, partial, flapping, rate-limit, token-bucket, window, brown-out or limited
+	// Output: monday.yaml:4:12: "totl"; want a kind of outage: total, partial, flapping, rate-limit, token-bucket, window, brown-out, limited or slots
 }
 
 func ExampleConfig_Uses() {

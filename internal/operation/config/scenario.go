@@ -59,6 +59,8 @@ type Outage struct {
 	Window   time.Duration // the length of a window
 	Rate     float64       // calls per second that a limited capacity accepts
 	Slower   float64       // how many times as long an answer takes
+	Slots    int           // calls that are answered at a time
+	Reads    float64       // tokens of a prompt that are read in a second
 }
 
 // The kinds of outages.
@@ -71,6 +73,7 @@ const (
 	Window    = "window"
 	BrownOut  = "brown-out"
 	Limited   = "limited"
+	Slots     = "slots"
 )
 
 // requiredByKind are the required fields of each kind of outage. A kind may have no fields that others require.
@@ -83,11 +86,12 @@ var requiredByKind = map[string][]string{
 	Window:    {"tokens", "window"},
 	BrownOut:  {"slower"},
 	Limited:   {"rate"},
+	Slots:     {"slots", "reads"},
 }
 
 // OutageKinds returns the kinds in the order of the manual.
 func OutageKinds() []string {
-	return []string{Total, Partial, Flapping, RateLimit, Bucket, Window, BrownOut, Limited}
+	return []string{Total, Partial, Flapping, RateLimit, Bucket, Window, BrownOut, Limited, Slots}
 }
 
 // CountsTokens reports whether it is a limit of tokens, which a provider states in its answers.
@@ -157,7 +161,7 @@ func services() codec[Service] {
 func outages() codec[Outage] {
 	return checked(object(
 		&schema{name: "outage", about: "One failure for some time.", expected: "the fields of an outage", Required: []string{"kind", "for"}}, nil,
-		newField("kind", oneOf("a kind of outage", OutageKinds()...), func(o *Outage) *string { return &o.Kind }, fieldDoc{"What fails: `total` rejects every call, `partial` a share of them, `flapping` all of them at intervals, `rate-limit` those above a number of tokens in each minute, `token-bucket` those above a number of tokens that is filled up again evenly in a minute, `window` those above a number of tokens in a longer time, as of a subscription, `limited` those above a rate. `brown-out` only slows answers down.", "", "required"}),
+		newField("kind", oneOf("a kind of outage", OutageKinds()...), func(o *Outage) *string { return &o.Kind }, fieldDoc{"What fails: `total` rejects every call, `partial` a share of them, `flapping` all of them at intervals, `rate-limit` those above a number of tokens in each minute, `token-bucket` those above a number of tokens that is filled up again evenly in a minute, `window` those above a number of tokens in a longer time, as of a subscription, `limited` those above a rate. `brown-out` only slows answers down, and with `slots` as many calls are answered at a time, and the others wait for their turn, as at a server of one's own.", "", "required"}),
 		newField("from", duration(), func(o *Outage) *time.Duration { return &o.From }, fieldDoc{"When it starts.", "", "at the start of the scenario"}),
 		newField("for", duration(), func(o *Outage) *time.Duration { return &o.For }, fieldDoc{"How long it lasts.", "", "required"}),
 		newField("status", integer("a status from 400 to 599", 400, 599), func(o *Outage) *int { return &o.Status }, fieldDoc{"The HTTP status of a rejection.", "", "529; 429 for a limit of tokens"}),
@@ -168,6 +172,8 @@ func outages() codec[Outage] {
 		newField("window", duration(), func(o *Outage) *time.Duration { return &o.Window }, fieldDoc{"The length of a window. When one is over, the next begins.", "", "required by window"}),
 		newField("rate", rates(), func(o *Outage) *float64 { return &o.Rate }, fieldDoc{"The rate of calls that a limited capacity accepts.", "", "required by limited"}),
 		newField("slower", multiplier(), func(o *Outage) *float64 { return &o.Slower }, fieldDoc{"How many times as long an answer takes in a brown-out.", "", "required by brown-out"}),
+		newField("slots", integer("a number from 1", 1, 1<<31), func(o *Outage) *int { return &o.Slots }, fieldDoc{"How many calls are answered at a time.", "", "required by slots"}),
+		newField("reads", rates(), func(o *Outage) *float64 { return &o.Reads }, fieldDoc{"How many tokens of a prompt are read before an answer begins, without those in the cache.", "", "required by slots"}),
 	), checkOutage)
 }
 
@@ -187,8 +193,8 @@ func checkOutage(r *reader, n *node, o *Outage, s *schema) {
 			r.fail(e.value, "%s belongs to a %s outage, not to a %s one", e.key.text, orList(kinds), o.Kind)
 		}
 	}
-	if v := n.field("status"); v != nil && o.Kind == BrownOut {
-		r.fail(v, "a brown-out rejects nothing, so it has no status")
+	if v := n.field("status"); v != nil && (o.Kind == BrownOut || o.Kind == Slots) {
+		r.fail(v, "%s rejects nothing, so it has no status", o.Kind)
 	}
 	if o.Status == 0 {
 		if o.Status = 529; o.CountsTokens() {
@@ -228,6 +234,8 @@ func checkScenario(r *reader, n *node, s *Scenario, shape *schema) {
 		switch {
 		case s.Lasts > 0 && o.From+o.For > s.Lasts:
 			r.fail(item, "this outage ends at %s, but the scenario lasts only %s", ShowDuration(o.From+o.For), ShowDuration(s.Lasts))
+		case o.Kind == Slots && c.Tokens == 0:
+			r.fail(item, "a %s outage reads prompts; set the field tokens of callers", o.Kind)
 		case o.CountsTokens() && (c.Tokens == 0 || s.Others.Number > 0 && s.Others.Tokens == 0):
 			r.fail(item, "a %s counts tokens; set the field tokens of callers", o.Kind)
 		case o.CountsTokens() && o.Tokens < max(c.Tokens, s.Others.Tokens):
