@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -22,9 +23,9 @@ import (
 )
 
 // waits is a gateway where so many calls wait.
-type waits int
+type waits struct{ atomic.Int64 }
 
-func (w *waits) Waits() []gateway.Wait { return make([]gateway.Wait, *w) }
+func (w *waits) Waits() []gateway.Wait { return make([]gateway.Wait, w.Load()) }
 
 // told returns the datagrams that have come to a socket.
 func told(t *testing.T, manager *net.UnixConn) string {
@@ -75,7 +76,7 @@ func TestServe_TellsTheServiceManager(t *testing.T) {
 		check("at the start", "READY=1 STATUS=at http://h:1")
 		time.Sleep(watchdog.Interval)
 		check("while nothing waits", "WATCHDOG=1")
-		g = 2
+		g.Store(2)
 		time.Sleep(watchdog.Interval)
 		check("while calls wait", "STATUS=at http://h:1, 2 calls wait | WATCHDOG=1")
 		ticks, ended := make(chan time.Time), make(chan struct{})

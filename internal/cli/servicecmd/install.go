@@ -57,17 +57,11 @@ func (c *serviceCmd) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	old, there, err := read(p.path)
+	old, there, err := c.replaceable(&p)
 	if err != nil {
 		return command.Failed(err)
 	}
-	if !there && !c.force && exists(p.packed) {
-		return command.Failed(fmt.Errorf("a package has installed %s; start it with: systemctl enable --now %s", p.packed, service.Name))
-	}
-	facts, unchanged := service.Read(old)
-	if there && !unchanged && !c.force {
-		return command.Failed(fmt.Errorf("%s was changed by hand, or is not from here; --force replaces it", p.path))
-	}
+	facts, _ := service.Read(old)
 	facts.Config = config
 	if !there {
 		facts.Made = missing(filepath.Dir(p.path))
@@ -86,6 +80,21 @@ func (c *serviceCmd) install(ctx context.Context) error {
 		}
 	}
 	return c.start(ctx, &p, g.URL, steps)
+}
+
+// replaceable returns the file that the service has by now, and whether it has one. One of another hand is an error,
+// unless the user says --force.
+func (c *serviceCmd) replaceable(p *plan) (old string, there bool, err error) {
+	old, there, err = read(p.path)
+	_, unchanged := service.Read(old)
+	switch {
+	case err != nil || c.force:
+	case !there && exists(p.packed):
+		err = fmt.Errorf("a package has installed %s; start it with: systemctl enable --now %s", p.packed, service.Name)
+	case there && !unchanged:
+		err = fmt.Errorf("%s was changed by hand, or is not from here; --force replaces it", p.path)
+	}
+	return old, there, err
 }
 
 // start starts the service, and says what there is to know about it.
