@@ -26,18 +26,22 @@ func suggest(cmd *cobra.Command) {
 			return withNearest(err, args[0], names, "")
 		}
 	}
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		unknown, ok := errors.AsType[*pflag.NotExistError](err)
-		if !ok {
-			return err
-		}
-		var names []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		return withNearest(err, unknown.GetSpecifiedName(), names, "--")
-	})
 	for _, one := range cmd.Commands() {
 		suggest(one)
 	}
+	own := cmd.FlagErrorFunc() // not yet that of its parent: run and council end their JSON with it
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return own(cmd, withNearestFlag(cmd, err)) })
+}
+
+// withNearestFlag adds the flag that was probably meant to an error about an unknown one.
+func withNearestFlag(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return withNearest(err, unknown.GetSpecifiedName(), names, "--")
 }
 
 // withNearest adds the name that was probably meant to an error about an unknown one.
