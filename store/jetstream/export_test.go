@@ -82,3 +82,6 @@ func ReadHeads(t testing.TB, dir string) map[string][2]uint64 {
 	}
 	return pairs
 }
+
+// IsDisconnected reports whether an error of an operation means that there was no connection.
+var IsDisconnected = isDisconnected

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"time"
 
@@ -110,8 +111,10 @@ func (l *link) while(ctx context.Context, do func(context.Context) error) error 
 }
 
 // isDisconnected reports whether an operation failed because there was no connection. The library says of a
-// flush that the connection is closed if it is only lost; one that this package has closed ends the context.
+// flush that the connection is closed if it is only lost; one that this package has closed ends the context. A large
+// message is written at once, and its error is the network's own.
 func isDisconnected(err error) bool {
-	return errors.Is(err, errLost) || errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrDisconnected) ||
+	_, network := errors.AsType[*net.OpError](err)
+	return network || errors.Is(err, errLost) || errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrDisconnected) ||
 		errors.Is(err, nats.ErrConnectionReconnecting) || errors.Is(err, nats.ErrStaleConnection) || errors.Is(err, nats.ErrConnectionClosed)
 }

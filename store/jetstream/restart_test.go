@@ -3,10 +3,13 @@ package jetstream_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"net"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -43,6 +46,17 @@ func TestDial_SharingSurvivesRestartsOfTheServer(t *testing.T) {
 	}
 	if h, err := s.Health(t.Context()); err != nil || len(h.Warnings) != 1 || !strings.Contains(h.Warnings[0], "forgot the outages that processes share") || len(h.Losses) != 0 {
 		t.Errorf("health: got warnings %q and losses %v, error %v; want a warning about shared outages", h.Warnings, h.Losses, err)
+	}
+}
+
+// A large message is written in the middle of a call, so that the call ends with the error of a broken connection.
+func TestDial_BrokenWriteIsALostConnection(t *testing.T) {
+	broken := fmt.Errorf("append to log: %w", &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE})
+	if !jetstream.IsDisconnected(broken) {
+		t.Errorf("%v: got another error, want that of a lost connection, after which the operation is repeated", broken)
+	}
+	if jetstream.IsDisconnected(store.ErrConflict) {
+		t.Errorf("%v: got a lost connection, want another error", store.ErrConflict)
 	}
 }
 
