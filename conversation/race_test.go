@@ -343,19 +343,26 @@ func TestSteer_InputIsTakenAsEdited(t *testing.T) {
 				return "seen", nil
 			}}}
 			m := h.hookStore()
-			runner, _ := h.runner()
-			c := h.create(runner)
-			h.say(runner, c, "go")
-			time.Sleep(time.Second)
-			id := h.say(runner, c, "be brief")
-			if err := runner.Steer(t.Context(), c, id); err != nil {
-				t.Fatalf("steer: %v", err)
-			}
-			m.before = once("user-message", 1, func() {
+			var runner *conversation.Runner
+			var c, id string
+			var steers atomic.Bool // then the three are set, and the turn is about to take up the input
+			m.before = func(kind string) {
+				if kind != "user-message" || !steers.CompareAndSwap(true, false) {
+					return
+				}
 				if err := change(runner, c, id); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
-			})
+			}
+			runner, _ = h.runner()
+			c = h.create(runner)
+			h.say(runner, c, "go")
+			time.Sleep(time.Second)
+			id = h.say(runner, c, "be brief")
+			if err := runner.Steer(t.Context(), c, id); err != nil {
+				t.Fatalf("steer: %v", err)
+			}
+			steers.Store(true)
 			got := strings.Join(mute(follow(t, runner, c, 0, 1)), "\n")
 			if strings.Contains(got, "user: be brief") || strings.Contains(got, "user: be long") != (name == "edited") {
 				t.Errorf("%s: %s", name, got)

@@ -232,6 +232,7 @@ func TestAdmission_WaitsThatAreToldEnd(t *testing.T) {
 			resp.Body.Close()
 		}
 		time.Sleep(time.Second)
+		synctest.Wait()
 		var began, ended int
 		for _, e := range w.all {
 			if e.Queued != nil {
