@@ -76,6 +76,8 @@ var house = []row{
 		parts: "github.com/nats-io/nats-server github.com/nats-io/nats.go",
 	},
 	{floor: 2, path: "store/background", uses: "store retry"},
+	{floor: 2, path: "internal/fleet", uses: "internal/clock"},
+	{floor: 2, path: "internal/fleet/storelink", uses: "internal/fleet retry store"},
 	{floor: 2, path: "conversation", uses: "agent store fault breaker llm policy retry tool turn wire"},
 
 	// floor 3: faces, and what we test with
