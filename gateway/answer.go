@@ -214,7 +214,7 @@ func (c *call) fail(f *fault.Error) {
 		c.emitBrokeOff(f)
 	}
 	if f == closingFault {
-		c.endStream(c.dialect.ClosingEvent, f, closingMessage)
+		c.endStream(c.dialect.ClosingEvent, f, closing.message())
 		return
 	}
 	c.endStream(c.dialect.BrokenEvent, f, "ridethrough: "+f.Error())

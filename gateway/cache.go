@@ -110,8 +110,10 @@ func (c *call) cacheKey(at destination) cacheKey {
 }
 
 // readsUsage reports whether the usage in the request's answer is read: for estimates of what the next ones take of
-// the limits, and for the cache of its session.
-func (s *sharedRequest) readsUsage() bool { return s.room.Paced() || s.leader.info.Session != "" }
+// the limits, for the cache of its session, and for the account of its tenant.
+func (s *sharedRequest) readsUsage() bool {
+	return s.room.Paced() || s.leader.info.Session != "" || s.leader.tenant != nil
+}
 
 // noteCache notes what the provider has said that its answer used of a cache. mu is held.
 func (s *sharedRequest) noteCache() {

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -60,13 +59,14 @@ type call struct {
 	unreadable   bool          // the encoding of its body is unknown, and so is the form of its answer
 
 	credential string // identifies its credentials, without holding them
+	tenant     Tenant // nil: none is known
 }
 
 // newCall returns the call of a request.
 func newCall(g *Gateway, s *setup, up *upstream, to endpoint, d *dialect.Dialect, w http.ResponseWriter, r *http.Request) *call {
 	c := &call{
 		gateway: g, setup: s, upstream: up, endpoint: to, dialect: d, w: w, out: send.Writer{ResponseWriter: w}, r: r,
-		arrived: time.Now(), credential: breaker.Credential(r.Header, r.URL),
+		arrived: time.Now(), credential: breaker.Credential(r.Header, r.URL), tenant: tenantOf(r),
 	}
 	if preamble.Accepted(r.Header) {
 		c.preamble = &preamble.Writer{ResponseWriter: w}
@@ -238,10 +238,9 @@ func (c *call) replaces(resp *http.Response) bool {
 // emitFailure reports that the shared request has found no answer, if it has not. Its leader does for all.
 func (c *call) emitFailure(err error) {
 	stop, f := c.outcome.Verdict.Stop, c.outcome.Fault
-	switch {
-	case errors.Is(err, errClosing):
-		stop, f = "", closingFault
-	case stop == "":
+	if e := endingOf(err); e != nil {
+		stop, f = "", e.fault
+	} else if stop == "" {
 		return
 	}
 	c.end = turn.Failed
@@ -250,21 +249,18 @@ func (c *call) emitFailure(err error) {
 	}
 }
 
-// The answer to requests that end with the gateway.
-var (
-	closingFault   = &fault.Error{Kind: fault.Overloaded, Message: errClosing.Error()}
-	closingMessage = "ridethrough: " + errClosing.Error() + "; try again"
-)
+// closingFault ends the requests that end with the gateway.
+var closingFault = &fault.Error{Kind: fault.Overloaded, Message: errClosing.Error()}
 
-// unanswered ends a call without a response: the gateway is closing, it was given
+// unanswered ends a call without a response: the gateway is closing, its tenant has no place for it, it was given
 // up by command, or another call has taken the response.
 func (c *call) unanswered(err error, committed bool) {
-	switch {
-	case errors.Is(err, errClosing) && committed:
-		c.endStream(c.dialect.ClosingEvent, closingFault, closingMessage)
-	case errors.Is(err, errClosing):
-		c.w.Header().Set("Retry-After", "1")
-		c.reply(http.StatusServiceUnavailable, c.dialect.ErrorBody(closingFault, closingMessage))
+	switch e := endingOf(err); {
+	case e != nil && committed:
+		c.endStream(c.dialect.ClosingEvent, e.fault, e.message())
+	case e != nil:
+		c.w.Header().Set("Retry-After", e.retryAfter)
+		c.reply(e.status, e.body(c.dialect))
 	case committed:
 		c.endStream(c.dialect.FinalEvent, c.outcome.Fault, c.giveUpMessage())
 	default:

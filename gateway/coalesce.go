@@ -33,11 +33,12 @@ type requestKey struct {
 	credential string
 	session    string
 	model      string
+	tenant     string
 }
 
 // key returns the call's.
 func (c *call) key() requestKey {
-	return requestKey{c.dialect, c.r.RequestURI, c.credential, c.info.Session, c.parsed.Model}
+	return requestKey{c.dialect, c.r.RequestURI, c.credential, c.info.Session, c.parsed.Model, c.tenantName()}
 }
 
 // isResend reports whether the client says that it has sent the request before.
@@ -190,6 +191,7 @@ func (s *sharedRequest) release(c *call) {
 	if s.winner == c {
 		s.headroom.Used(&s.room, s.used)
 		s.noteCache()
+		s.countUse()
 		s.headroom.Close(&s.room)
 	}
 	if s.winner == c && s.resp != nil {
@@ -230,6 +232,7 @@ func (s *sharedRequest) finish(resp *http.Response, err error) {
 // publish releases the body, unless its call may ask again, and wakes the calls that have joined. mu is held.
 func (s *sharedRequest) publish(resp *http.Response, err error) {
 	s.finished, s.resp, s.err = true, resp, err
+	s.endPlace()
 	if s.winner != s.leader || resp == nil {
 		s.body.Release()
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -59,11 +60,16 @@ func newHarnessOf(t *testing.T, p policy.Policy, base http.RoundTripper) *harnes
 // newHarnessWith returns a harness with another configuration and no provider of
 // its own.
 func newHarnessWith(t *testing.T, c gateway.Config) *harness {
+	return newHarnessIn(t, t.Context(), c)
+}
+
+// newHarnessIn is newHarnessWith for requests that are served in a context.
+func newHarnessIn(t *testing.T, ctx context.Context, c gateway.Config) *harness {
 	w := &harness{t: t, begun: time.Now()}
 	c.OnEvent = w.watch
 	w.gateway = newGateway(t, c)
 	pipe := simulator.NewPipe()
-	server := &http.Server{Handler: w.gateway}
+	server := &http.Server{Handler: w.gateway, BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) }}
 	done := make(chan struct{})
 	go func() { _ = server.Serve(pipe); close(done) }()
 	transport := &http.Transport{DialContext: pipe.DialContext, DisableCompression: true}

@@ -70,6 +70,7 @@ type sharedRequest struct {
 	open        bool                    // an answer has begun, without content so far
 	triesBefore int                     // failed tries at other upstreams
 	silence     time.Duration           // of a try that its client did not wait for, here or in the request that this one repeats
+	leavePlace  func()                  // frees its place among those of its tenant that wait; nil: it has none
 	undetach    func()                  // ends the time for which it runs detached; nil: it does not
 	done        chan struct{}           // closed when it is finished; nil: no call has joined
 	finished    bool                    // there is no other try
@@ -167,7 +168,7 @@ func (s *sharedRequest) conclude(err error) {
 	case errors.Is(err, errGivenUp):
 		last.Waited += s.slept
 		last.Verdict = policy.Verdict{Stop: policy.GivenUp}
-	case err == nil, errors.Is(err, errClosing), errors.Is(err, errLeft):
+	case err == nil, endingOf(err) != nil, errors.Is(err, errLeft):
 		return
 	case errors.Is(err, spool.ErrLost):
 		last.Fault = &fault.Error{Kind: fault.Unavailable, Message: err.Error(), Rule: "gateway/body", Err: errLocal}

@@ -84,8 +84,11 @@ func (s *sharedRequest) blocked(why breaker.BlockReason) {
 // block notes that a try waits to be let go.
 func (s *sharedRequest) block(state string) {
 	s.setState(state)
-	if s.isDetached() {
+	switch {
+	case s.isDetached():
 		s.cancel(errLeft)
+	case !s.takePlace():
+		s.cancel(errNoPlace)
 	}
 	if s.stopDrain == nil {
 		s.stopDrain = context.AfterFunc(s.draining, func() { s.cancel(errClosing) })

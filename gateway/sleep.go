@@ -39,6 +39,8 @@ func (s *sharedRequest) sleep(ctx context.Context, w policy.Wait) error {
 		return errClosing
 	case s.isDetached():
 		return errLeft
+	case !s.takePlace():
+		return errNoPlace
 	}
 	begun := time.Now()
 	err := s.failover.Sleep(ctx, w, func(ctx context.Context, w policy.Wait) error {

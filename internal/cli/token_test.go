@@ -14,7 +14,11 @@ func TestTokenNew_PrintsTokenAndLine(t *testing.T) {
 	if code != 0 || errs != "" || !ok || !strings.HasPrefix(token, "token: rt_") || !strings.Contains(line, "Z sha256:") || strings.Contains(line, token[7:]) {
 		t.Errorf("token new: exit code %d, %q %q", code, out, errs)
 	}
+	if code, out, errs := run(t, nil, "token", "new", "ci", "--rpm", "60", "--tpm", "200000", "--holds", "20"); code != 0 || !strings.HasSuffix(out, " rpm=60 tpm=200000 holds=20\n") {
+		t.Errorf("token new with limits: exit code %d, %q %q, want a line that ends with them", code, out, errs)
+	}
 	for args, want := range map[string]string{
+		"token new a --rpm 0":           `invalid argument "0" for "--rpm" flag: want a number above 0`,
 		"token new":                     "accepts 1 arg",
 		"token new a/b":                 `invalid name "a/b"`,
 		"token new a --scope all":       `--scope: unknown scope "all"; want use, see, act or admin`,

@@ -28,6 +28,7 @@ var anthropic = Dialect{
 			return "event: error\ndata: " + string(anthropicError(kind, message)) + "\n\n"
 		},
 		other: "overloaded_error",
+		limit: "rate_limit_error",
 		types: map[fault.Kind]string{
 			fault.Quota:   "rate_limit_error",
 			fault.Auth:    "authentication_error",

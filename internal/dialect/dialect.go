@@ -10,6 +10,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -133,6 +134,7 @@ type errorFormat struct {
 	event  func(kind, message string) string // nil: the body as an event without a name
 	types  map[fault.Kind]string             // the provider's name for each kind
 	other  string                            // its name for the transient kinds and all others
+	limit  string                            // its name for a limit of the client's, in place of an answer; "": that of fault.RateLimited
 }
 
 func (e *errorFormat) kind(f *fault.Error) string {
@@ -145,6 +147,11 @@ func (e *errorFormat) kind(f *fault.Error) string {
 // ErrorBody returns the JSON body that reports a fault in place of an answer.
 func (d *Dialect) ErrorBody(f *fault.Error, message string) []byte {
 	return d.errors.body(d.errors.kind(f), message)
+}
+
+// LimitBody returns the JSON body of a 429 that asks the client to send its request later.
+func (d *Dialect) LimitBody(message string) []byte {
+	return d.errors.body(cmp.Or(d.errors.limit, d.errors.kind(&fault.Error{Kind: fault.RateLimited})), message)
 }
 
 // SetErrorHeader sets the header in which the API repeats the type of an error with this body, if it has one.

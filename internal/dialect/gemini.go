@@ -33,6 +33,7 @@ var gemini = Dialect{
 			return "data: " + string(geminiError(status, message)) + "\r\n\r\n"
 		},
 		other: "UNAVAILABLE",
+		limit: "RESOURCE_EXHAUSTED",
 		types: map[fault.Kind]string{
 			fault.Quota:   "RESOURCE_EXHAUSTED",
 			fault.Auth:    "UNAUTHENTICATED",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -13,7 +14,10 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/council"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/internal/operation/access"
+	"github.com/ridethrough/ridethrough/internal/operation/metrics"
+	"github.com/ridethrough/ridethrough/internal/operation/tenant"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/server/councils"
 	"github.com/ridethrough/ridethrough/store"
@@ -220,6 +224,49 @@ func TestServer_RecordsActions(t *testing.T) {
 		}
 		if strings.Contains(log.String(), "private") || strings.Contains(log.String(), "-secret") {
 			t.Errorf("the log has content or a token:\n%s", &log)
+		}
+	})
+}
+
+func TestServer_RefusesBeyondTheLimitsOfAToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := team("use", "admin")()
+		all[0].Limits = access.Limits{Requests: 2}
+		r := newGatewayServer(t, simulator.Script{}, server.Config{Tokens: func() []access.Token { return all }, Tenants: tenant.New(new(metrics.Registry))})
+		send := func(path, token string) (resp *http.Response, text string) {
+			req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://localhost"+path, strings.NewReader(`{"model":"m","stream":true}`))
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("X-Ridethrough-Token", token)
+			req.Header.Set("X-Api-Key", "sk")
+			resp, err := r.client.Do(req)
+			if err != nil {
+				t.Fatalf("POST %s: %v", path, err)
+			}
+			defer resp.Body.Close()
+			body, _ := io.ReadAll(resp.Body)
+			return resp, string(body)
+		}
+		for range 2 {
+			if resp, text := send(messages, "use-secret"); resp.StatusCode != 200 {
+				t.Errorf("within the limit: got %d %s, want 200", resp.StatusCode, text)
+			}
+		}
+		for path, kind := range map[string]string{messages: "rate_limit_error", "/v1/chat/completions": "rate_limit", "/v1beta/models/g:streamGenerateContent": "RESOURCE_EXHAUSTED"} {
+			resp, text := send(path, "use-secret")
+			if resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "30" || resp.Header.Get("X-Should-Retry") != "" ||
+				!strings.Contains(text, kind) || !strings.Contains(text, "the token use permits 2 requests a minute; try again in 30s") {
+				t.Errorf("%s beyond it: got %d, %v, %s; want 429 with Retry-After: 30 and %s", path, resp.StatusCode, resp.Header, text, kind)
+			}
+		}
+		if resp, text := send(messages, "admin-secret"); resp.StatusCode != 200 {
+			t.Errorf("another token: got %d %s, want 200", resp.StatusCode, text)
+		}
+		time.Sleep(30 * time.Second)
+		if resp, text := send(messages, "use-secret"); resp.StatusCode != 200 {
+			t.Errorf("after the wait: got %d %s, want 200", resp.StatusCode, text)
+		}
+		if n := len(r.provider.Requests()); n != 4 {
+			t.Errorf("%d requests reached the provider, want 4", n)
 		}
 	})
 }

@@ -3,10 +3,13 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/operation/tenant"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
@@ -18,7 +21,7 @@ func reject(w http.ResponseWriter, r *http.Request, status int, format string, a
 		return
 	}
 	kind := fault.Invalid
-	switch status {
+	switch status { // too many guesses of a token are no rate limit to the client: it has to be given another one
 	case http.StatusUnauthorized:
 		kind = fault.Auth
 	case http.StatusForbidden:
@@ -29,9 +32,24 @@ func reject(w http.ResponseWriter, r *http.Request, status int, format string, a
 	if kind != fault.Overloaded {
 		w.Header().Set("X-Should-Retry", "false")
 	}
+	writeJSON(w, status, dialectOf(r).ErrorBody(&fault.Error{Kind: kind}, "ridethrough: "+fmt.Sprintf(format, args...)))
+}
+
+// writeJSON answers with a body.
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(dialectOf(r).ErrorBody(&fault.Error{Kind: kind}, "ridethrough: "+fmt.Sprintf(format, args...)))
+	_, _ = w.Write(body)
+}
+
+// longestRetryAfter is the longest wait that a client is asked for: Claude Code gives up at more than a minute.
+const longestRetryAfter = 59 * time.Second
+
+// refuseUse answers a request that is beyond a limit of its token.
+func refuseUse(w http.ResponseWriter, r *http.Request, refused *tenant.Refusal) {
+	wait := min(refused.Wait, longestRetryAfter)
+	w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)))
+	writeJSON(w, http.StatusTooManyRequests, dialectOf(r).LimitBody("ridethrough: "+refused.Text))
 }
 
 // isOurs reports whether a request is for /-/.

@@ -20,6 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/statusfeed"
+	"github.com/ridethrough/ridethrough/internal/operation/tenant"
 	"github.com/ridethrough/ridethrough/internal/receive"
 	"github.com/ridethrough/ridethrough/internal/server/audit"
 	"github.com/ridethrough/ridethrough/internal/server/feed"
@@ -62,6 +63,7 @@ type Config struct {
 	TLS     *tls.Config           // nil: the server speaks plain HTTP
 	Token   string                // that permits everything; "": none
 	Tokens  func() []access.Token // those that are valid now, besides Token; nil: none. Without both, requests need none
+	Tenants *tenant.Table         // the accounts of the tokens; nil: they have no limits, and nothing is counted
 	Audit   *audit.Log            // of actions; nil: they are in Log only
 	Hosts   []string              // names of the server, without ports, besides this machine's own
 	Origins []string              // of web pages that may use the server, besides its own; an origin is SCHEME://HOST[:PORT]
@@ -159,14 +161,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serveGateway answers a request to an API.
 func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, b *receive.Body) {
-	if _, ok := s.admit(w, r, access.Use); !ok {
+	who, ok := s.admit(w, r, access.Use)
+	if !ok {
 		return
 	}
-	switch {
-	case s.readers.IsDraining():
+	if s.readers.IsDraining() {
 		w.Header().Set("Retry-After", "1")
 		w.Header().Set("Connection", "close")
 		reject(w, r, http.StatusServiceUnavailable, "the gateway is shutting down; try again")
+		return
+	}
+	if r, ok = s.charge(w, r, who.Token); !ok {
+		return
+	}
+	switch {
 	case s.needsToken() && hasNoCredential(r):
 		e := &refusalExplainer{ResponseWriter: w, r: r}
 		s.config.Gateway.ServeHTTP(e, r)
@@ -176,6 +184,19 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, b *receive
 		s.config.Gateway.ServeHTTP(w, r)
 		b.Finish(w)
 	}
+}
+
+// charge counts a request for its token. False: it is beyond a limit of that, and was refused.
+func (s *Server) charge(w http.ResponseWriter, r *http.Request, t access.Token) (charged *http.Request, ok bool) {
+	if s.config.Tenants == nil || !s.needsToken() {
+		return r, true
+	}
+	account, refused := s.config.Tenants.Admit(t, time.Now())
+	if refused != nil {
+		refuseUse(w, r, refused)
+		return r, false
+	}
+	return r.WithContext(gateway.WithTenant(r.Context(), account)), true
 }
 
 // drain refuses new requests, and ends the streams below /-/ and the gateway's waits.

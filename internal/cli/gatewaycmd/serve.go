@@ -119,6 +119,7 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved, to io.Writer
 	c.level, c.log = &level, log
 	c.tell = c.telemetry(ctx, log.Logger)
 	defer c.tell.Flush(ctx)
+	served.Tenants = c.tell.Tenants()
 	served.OnTurn, served.Group = func(e gateway.Event) { c.tell.Watch(e); served.Feed.Watch(e) }, c.tell.Group
 	end, err := c.extension.Attach(ctx, &served, c.shown.Load, c.classifier())
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,8 +37,10 @@ func tokenNew(s command.Streams) *cobra.Command {
 			"`tokens` in the configuration names. The line has a hash of the token. A running gateway reads the file\n" +
 			"when it changes. To withdraw a token, delete its line.\n\n" +
 			"Scopes: use (requests to the APIs, and councils), see (read what is below /-/), act (act on waits and\n" +
-			"upstreams, and write in conversations), admin (everything, also delete conversations).",
+			"upstreams, and write in conversations), admin (everything, also delete conversations).\n\n" +
+			"With --rpm, --tpm and --holds its requests to the APIs are limited: what is beyond is refused with 429.",
 		Example: "  ridethrough token new alice --scope use,see --expires 90d --append /etc/ridethrough/tokens\n" +
+			"  ridethrough token new ci --rpm 60 --tpm 200000 --holds 20\n" +
 			"  ridethrough token new prometheus --scope see",
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return c.run(args[0]) },
@@ -45,6 +48,9 @@ func tokenNew(s command.Streams) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&c.scope, "scope", "use", "what the token permits: use, see, act and admin, separated by commas")
 	f.StringVar(&c.expires, "expires", "", "the time after which it is refused, such as 90d (default never)")
+	f.Var((*limitValue)(&c.limits.Requests), "rpm", "at most `N` requests a minute (default no limit)")
+	f.Var((*limitValue)(&c.limits.Tokens), "tpm", "at most `N` tokens of models a minute (default no limit)")
+	f.Var((*limitValue)(&c.limits.Holds), "holds", "at most `N` requests that wait for their provider at a time (default no limit)")
 	f.StringVar(&c.to, "append", "", "append the line to this `FILE`, and print the token alone")
 	return cmd
 }
@@ -53,7 +59,32 @@ func tokenNew(s command.Streams) *cobra.Command {
 type tokenCmd struct {
 	streams            command.Streams
 	scope, expires, to string
+	limits             access.Limits
 }
+
+// limitValue is the value of a flag for a limit.
+type limitValue int
+
+// Set parses the number.
+func (v *limitValue) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return errors.New("want a number above 0")
+	}
+	*v = limitValue(n)
+	return nil
+}
+
+// String returns the number; "": there is no limit.
+func (v *limitValue) String() string {
+	if *v == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*v))
+}
+
+// Type names what the flag takes.
+func (v *limitValue) Type() string { return "N" }
 
 func (c *tokenCmd) run(name string) error {
 	scope, err := access.ParseScope(c.scope)
@@ -72,6 +103,7 @@ func (c *tokenCmd) run(name string) error {
 	if err != nil {
 		return err
 	}
+	t.Limits = c.limits
 	if c.to == "" {
 		_, err = fmt.Fprintf(c.streams.Out, "token: %s\nline for the file: %v\n", secret, t)
 		return command.Failed(err)

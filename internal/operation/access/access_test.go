@@ -23,6 +23,10 @@ func TestToken_LineParsesToSame(t *testing.T) {
 		t.Fatalf("New: %q, %v", secret, err)
 	}
 	ci, other, _ := access.New("ci", access.Admin, time.Time{})
+	ci.Limits = access.Limits{Requests: 60, Tokens: 200_000, Holds: 20}
+	if got, want := ci.String(), " rpm=60 tpm=200000 holds=20"; !strings.HasSuffix(got, want) {
+		t.Errorf("line %q, want it to end with %q", got, want)
+	}
 	if secret == other || strings.Contains(alice.String(), secret[3:]) {
 		t.Errorf("secrets %q and %q, line %q", secret, other, alice)
 	}
@@ -44,14 +48,16 @@ func TestParse_RefusesOtherLines(t *testing.T) {
 	hash := "sha256:" + strings.Repeat("ab", 32)
 	for text, want := range map[string]string{
 		"alice use never":                                       "line 1: want NAME SCOPES EXPIRES sha256:HASH",
-		"\nalice use never " + hash + " more":                   "line 2: want NAME",
+		"\nalice use never " + hash + " more":                   `line 2: unknown limit "more"; want rpm=N, tpm=N or holds=N`,
+		"alice use never " + hash + " rpm=0":                    "line 1: rpm=0: want one number above 0",
+		"alice use never " + hash + " tpm=1 tpm=2":              "line 1: tpm=2: want one number above 0",
 		"a/b use never " + hash:                                 "line 1: want NAME",
 		strings.Repeat("a", 65) + " use never " + hash:          "line 1: want NAME",
 		"alice use,sea never " + hash:                           `line 1: unknown scope "sea"; want use, see, act or admin`,
 		"alice use, never " + hash:                              `line 1: unknown scope ""`,
 		"alice use soon " + hash:                                `line 1: invalid time "soon"`,
-		"alice use never rt_the-secret-itself":                  "line 1: the last field is no hash",
-		"alice use never sha256:abcd":                           "line 1: the last field is no hash",
+		"alice use never rt_the-secret-itself":                  "line 1: the fourth field is no hash",
+		"alice use never sha256:abcd":                           "line 1: the fourth field is no hash",
 		"alice use never " + hash + "\nalice see never " + hash: "line 2: a second token named alice",
 	} {
 		if _, err := access.Parse([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "secret") {

@@ -70,6 +70,7 @@ type Token struct {
 	Scope   Scope
 	Expires time.Time // zero: never
 	Hash    [sha256.Size]byte
+	Limits  Limits
 }
 
 // Hash returns the hash of a token's secret. SHA-256 without salt and rounds is enough for secrets that are random
@@ -84,7 +85,7 @@ func New(name string, scope Scope, expires time.Time) (t Token, secret string, e
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails
 	secret = "rt_" + base64.RawURLEncoding.EncodeToString(random[:])
-	return Token{name, scope, expires, Hash(secret)}, secret, nil
+	return Token{Name: name, Scope: scope, Expires: expires, Hash: Hash(secret)}, secret, nil
 }
 
 // HasExpired reports whether the token is no longer valid.
@@ -96,7 +97,7 @@ func (t Token) String() string {
 	if !t.Expires.IsZero() {
 		expires = t.Expires.UTC().Format(time.RFC3339)
 	}
-	return fmt.Sprintf("%s %v %s %s%s", t.Name, t.Scope, expires, algorithm, hex.EncodeToString(t.Hash[:]))
+	return fmt.Sprintf("%s %v %s %s%s%v", t.Name, t.Scope, expires, algorithm, hex.EncodeToString(t.Hash[:]), t.Limits)
 }
 
 const (
@@ -134,8 +135,8 @@ func Parse(text []byte) (all []Token, err error) {
 
 // parseLine parses the fields of a line. Its errors do not repeat the hash, which may be a secret by mistake.
 func parseLine(fields []string) (t Token, err error) {
-	if len(fields) != 4 || !isName(fields[0]) {
-		return t, errors.New("want NAME SCOPES EXPIRES sha256:HASH, as ridethrough token new prints it")
+	if len(fields) < 4 || !isName(fields[0]) {
+		return t, errors.New("want NAME SCOPES EXPIRES sha256:HASH [LIMITS], as ridethrough token new prints it")
 	}
 	t.Name = fields[0]
 	if t.Scope, err = ParseScope(fields[1]); err != nil {
@@ -151,10 +152,11 @@ func parseLine(fields []string) (t Token, err error) {
 	digits, ok := strings.CutPrefix(fields[3], algorithm)
 	sum, err := hex.DecodeString(digits)
 	if !ok || err != nil || len(sum) != sha256.Size {
-		return t, errors.New("the last field is no hash of a token; want sha256: and 64 hexadecimal digits")
+		return t, errors.New("the fourth field is no hash of a token; want sha256: and 64 hexadecimal digits")
 	}
 	t.Hash = [sha256.Size]byte(sum)
-	return t, nil
+	t.Limits, err = parseLimits(fields[4:])
+	return t, err
 }
 
 // isName reports whether a name can be in a file and in a log.

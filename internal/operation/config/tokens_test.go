@@ -62,7 +62,7 @@ func TestTokens_RefuseUnusableFile(t *testing.T) {
 	write(t, dir, "tokens", "alice use never secret\n")
 	for text, want := range map[string]string{
 		"tokens: none":   "config.yaml:1:9: file " + dir + "/none: no such file or directory",
-		"tokens: tokens": "config.yaml:1:9: file " + dir + "/tokens, line 1: the last field is no hash",
+		"tokens: tokens": "config.yaml:1:9: file " + dir + "/tokens, line 1: the fourth field is no hash",
 	} {
 		c := parseIn(t, dir, text)
 		if get, err := c.Tokens(env(), nil); get != nil || err == nil || !strings.HasPrefix(err.Error(), want) {

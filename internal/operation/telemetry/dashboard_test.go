@@ -35,6 +35,7 @@ var sections = []section{
 	{"Requests", []string{"requests_total", "recovered_total", "gave_up_total", "left_total", "time_to_first_content_seconds", "wait_seconds"}},
 	{"Upstreams", []string{"tries_total", "retries_total", "shared_tries_total", "switched_total", "silent_tries_total", "first_byte_limit_seconds"}},
 	{"Limits", []string{"ratelimit_remaining_ratio", "queued_total", "queue_seconds"}},
+	{"Tokens", []string{"token_requests_total", "token_used_tokens_total", "token_refused_total", "token_held_requests"}},
 	{"Answers that broke off", []string{"broke_off_total", "completed_total", "seam_missing_total", "discarded_tokens_total", "detached_total", "replayed_total", "resent_total"}},
 	{"Program", []string{"build_info", "log_lines_dropped_total"}},
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/metrics"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry/tracing"
+	"github.com/ridethrough/ridethrough/internal/operation/tenant"
 )
 
 // Config has the outputs of telemetry.
@@ -32,6 +33,7 @@ type Telemetry struct {
 	registry *metrics.Registry
 	counts   *counts
 	gauges   *gauges
+	tenants  *tenant.Table
 	traces   *traces       // nil: off
 	waiting  *waitingTurns // nil: not shown
 	page     http.Handler
@@ -42,6 +44,7 @@ type Telemetry struct {
 func New(ctx context.Context, c Config) (*Telemetry, error) {
 	t := &Telemetry{log: c.Log, registry: new(metrics.Registry)}
 	t.counts, t.gauges = newCounts(t.registry, c.Version), newGauges(t.registry)
+	t.tenants = tenant.New(t.registry)
 	if c.Dropped != nil {
 		t.registry.CounterFunc(namespace+"log_lines_dropped_total", "Log lines dropped because the log could not be written in time.",
 			func() float64 { return float64(c.Dropped()) })
@@ -82,6 +85,9 @@ type Board interface {
 func (t *Telemetry) Show(b Board, h *history.History) {
 	t.registry.OnScrape(func(s *metrics.Scrape) { t.gauges.gateway(s, b, h, t.counts.bounded) })
 }
+
+// Tenants returns the accounts of tokens, which the metrics show.
+func (t *Telemetry) Tenants() *tenant.Table { return t.tenants }
 
 // ServeHTTP serves the metrics.
 func (t *Telemetry) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.page.ServeHTTP(w, r) }
