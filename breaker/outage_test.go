@@ -132,3 +132,32 @@ func TestBreaker_ThousandCallersInATwoHourOutage(t *testing.T) {
 		}
 	}
 }
+
+func TestCaller_OutageIsTheOneThatItWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, other := &breaker.Breaker{}, breaker.Scope{Model: "haiku", Credential: "a"}
+		fail(t, g, opus, errBusy)
+		c, second, free := g.Caller(opus), g.Caller(opus), g.Caller(other)
+		defer c.Close()
+		defer second.Close()
+		defer free.Close()
+		if got := c.Outage(); got.Level != "" {
+			t.Errorf("outage of a call that does not wait: got %+v, want none", got)
+		}
+		go func() { _ = c.Wait(t.Context(), time.Minute) }()
+		go func() { _ = second.Wait(t.Context(), time.Minute) }() // one of two is woken as a probe
+		go func() { _ = free.Wait(t.Context(), time.Minute) }()
+		synctest.Wait()
+		want := g.State().Outages[0]
+		if got := c.Outage(); got.Level != "model" || got.Scope != want.Scope || !got.Next.Equal(want.Next) {
+			t.Errorf("outage of a call to the model that fails: got %+v, want %+v", got, want)
+		}
+		if got := free.Outage(); got.Level != "" {
+			t.Errorf("outage of a call to another model: got %+v, want none", got)
+		}
+		c.GiveUp()
+		second.GiveUp()
+		free.GiveUp()
+		synctest.Wait()
+	})
+}

@@ -77,6 +77,17 @@ func (b *Breaker) state() State {
 	return st
 }
 
+// Outage returns the outage whose end the call waits for; the zero Outage: it waits for none.
+func (c *Caller) Outage() Outage {
+	b := c.breaker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c.in == nil || c.in.circuit == nil || !c.in.circuit.open && !c.in.circuit.slowStart.on {
+		return Outage{}
+	}
+	return c.in.circuit.state(b.now())
+}
+
 func (ci *circuit) state(now time.Time) Outage {
 	o := Outage{
 		Level: levelNames[ci.level], Scope: ci.Scope,

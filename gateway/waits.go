@@ -42,6 +42,7 @@ type Wait struct {
 	Held         bool             // the headers are out, and a keepalive is sent
 	AfterContent bool             // part of its answer is out, which broke off
 	Cache        turn.PromptCache // that its session has at the upstream; zero: none is known
+	Outage       breaker.Outage   // whose end it waits for, one of its upstream; zero: it waits for none
 	Place        *ratelimit.Place // where it waits for room below a limit that the upstream states; nil: it does not
 }
 
@@ -108,7 +109,7 @@ func (w waitingCall) view() Wait {
 	s := w.shared
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := Wait{Call: w.info, Wait: s.soFar(), State: s.state, Next: s.skipsTo, Held: held, AfterContent: w.afterContent.Load(), Cache: s.cached(), Place: s.place()}
+	out := Wait{Call: w.info, Wait: s.soFar(), State: s.state, Next: s.skipsTo, Held: held, AfterContent: w.afterContent.Load(), Cache: s.cached(), Outage: s.caller.Outage(), Place: s.place()}
 	out.Upstream, out.Model = s.at.Name, s.at.model
 	if out.State != stateWaiting {
 		out.Due = time.Time{}

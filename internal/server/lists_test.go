@@ -106,7 +106,7 @@ func TestUpstreams_ListStates(t *testing.T) {
 	}
 	w := ask(s, request("GET", "/-/upstreams/ill", ""))
 	for _, part := range []string{
-		`"outages":[{"level":"model","model":"claude","since":"2026-11-02T12:00:00Z","kind":"overloaded","cause":"server overloaded","message":"HTTP 529: server overloaded","probes":2,"probing":false,"recovering":false,"waiting":3,"remainingMs":0}]`,
+		`"outages":[{"name":"model claude c4e1…","level":"model","model":"claude","since":"2026-11-02T12:00:00Z","kind":"overloaded","cause":"server overloaded","message":"HTTP 529: server overloaded","probes":2,"probing":false,"recovering":false,"waiting":3,"remainingMs":0}]`,
 		`"waiting":3,"lastSuccess":"2026-11-02T12:00:00Z"`,
 	} {
 		if !strings.Contains(w.Body.String(), part) {

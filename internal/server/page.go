@@ -19,9 +19,9 @@ import (
 // pagePath is the address of the page.
 const pagePath = "/-/ui/"
 
-// pagePolicy allows what the page needs and nothing else: it loads its own files, connects to this server,
-// and is part of no other page.
-const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+// pagePolicy allows what the page needs and nothing else: it loads its own files, draws the icon of its tab, connects
+// to this server, and is part of no other page.
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
 // hashed matches a name that changes with the file, as bundlers make it.

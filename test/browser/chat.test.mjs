@@ -149,7 +149,7 @@ test('a draft is not lost while the server is away', async (t) => {
   await turnEnds(page)
   const address = page.url()
   await w.down('SIGKILL')
-  await shown(page, 'Page offline')
+  await shown(page, 'Connection to the gateway lost at')
   await page.getByLabel('Message').fill('Written in the dark')
   await page.getByRole('button', { name: 'Send' }).click()
   await shown(page, 'Not sent: the server did not answer')

@@ -9,6 +9,9 @@ after(close)
 /** The status of a last error for Claude Code, which would send a 529 again. */
 const final = 400
 
+const lost = /^Connection to the gateway lost at \d\d:\d\d; what waited there is shown as last seen\.$/
+const waitsForProbe = 'waits for the next probe'
+
 test('an outage shows, counts down and ends', async (t) => {
   const w = await world(t, { replies: '529*2', wait: '5s' })
   const page = await open(t, w.page)
@@ -27,7 +30,7 @@ test('an outage shows, counts down and ends', async (t) => {
   })
   for (const words of seen) assert.match(words, /^(in [1-9]\d*s|now)$/)
   assert.equal(await page.title(), '(1) ▲ waiting — ridethrough')
-  assert.equal(await page.getAttribute('link[rel=icon]', 'href'), 'icon-waiting.svg')
+  assert.match(decodeURIComponent(await page.getAttribute('link[rel=icon]', 'href')), /^data:image\/svg\+xml,.*>1<\/text>/)
   assert.match(await text(page, '[role=status]'), /^1 call waits for anthropic: server overloaded, retrying (in \ds|now) \(attempt 1\/60\)\.$/)
   await shown(page, 'attempt 2/60')
   assert.equal((await answer).status, 200)
@@ -98,18 +101,45 @@ test('a button whose request fails shows why', async (t) => {
   await shown(page, 'Not done: the server did not answer')
 })
 
-test('a page without its server says so, and reconnects by itself', async (t) => {
-  const w = await world(t, { then: '529', wait: '10m' })
+test('a page without its server says so, claims nothing, and reconnects by itself', async (t) => {
+  const w = await world(t, { then: '529', wait: '1m' })
   const page = await open(t, w.page, { expects: /ERR_|Failed to load/ })
   void w.call().catch(() => {})
   await shown(page, '1 call waits')
   await w.down('SIGKILL')
-  await shown(page, 'Page offline — work goes on at the server.')
+  await shown(page, lost)
   assert.equal(await page.title(), 'offline — ridethrough')
   assert.equal(await page.locator('.held').count(), 1) // what was known stays
+  assert.equal(await text(page, 'h1'), '1 call waited when last seen')
+  assert.equal(await text(page, '.sentence'), 'Server overloaded (1 call)')
+  assert.match(await text(page, '.rows [role=timer]'), /^at \d\d:\d\d:\d\d$/) // what was due, and no countdown
+  assert.equal(await page.locator('.held button, nav .count').count(), 0)
+  assert.equal(await page.locator('.link.offline').evaluate((e) => getComputedStyle(e).borderTopStyle), 'none') // the banner's frame is not its
+  const banner = await text(page, 'div.lost b')
+  await page.waitForTimeout(2500)
+  assert.equal(await text(page, 'div.lost b'), banner)
   await w.up()
   await shown(page, 'Nothing waits')
-  assert.equal(await page.locator('div.offline').count(), 0)
+  assert.equal(await page.locator('div.lost').count(), 0)
+})
+
+test('the head of an upstream and its rows show one time', async (t) => {
+  const w = await world(t, { then: '529', wait: '1m' })
+  const page = await open(t, w.page)
+  for (let i = 0; i < 3; i++) void w.call(`call ${i}`).catch(() => {})
+  for (let i = 3; i < 6; i++) void w.call(`call ${i}`, null, 'codex_cli/1').catch(() => {})
+  await shown(page, '6 calls wait')
+  await shown(page, waitsForProbe)
+  for (let i = 0; i < 40; i++) {
+    const [head, ...rows] = await page.locator('.held').evaluate((e) => [e.querySelector('.sentence'), ...e.querySelectorAll('.rows .when')].map((x) => x.textContent))
+    const seconds = rows.map(countdown).filter((s) => !Number.isNaN(s))
+    const first = countdown(/(in \S+)…/.exec(head)?.[1] ?? '')
+    if (!Number.isNaN(first)) assert.equal(Math.min(...seconds), first, `${head}: ${rows}`)
+    await page.waitForTimeout(200)
+  }
+  const all = await w.get('waits')
+  const u = await w.get('upstreams/anthropic')
+  assert.deepEqual([...new Set(all.waits.map((v) => v.outage ?? 'none'))].filter((n) => n !== 'none'), [u.outages[0].name])
 })
 
 test('a lost and restored network is noticed at once', async (t) => {
@@ -118,9 +148,9 @@ test('a lost and restored network is noticed at once', async (t) => {
   void w.call().catch(() => {})
   await shown(page, '1 call waits')
   await page.context().setOffline(true)
-  await shown(page, 'Page offline — work goes on at the server.')
+  await shown(page, lost)
   await page.context().setOffline(false)
-  await page.locator('div.offline').waitFor({ state: 'detached' })
+  await page.locator('div.lost').waitFor({ state: 'detached' })
   await shown(page, '1 call waits')
 })
 

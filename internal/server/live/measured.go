@@ -74,31 +74,38 @@ type saving struct {
 
 // waitSum sums up the waits for an upstream.
 type waitSum struct {
-	n     int
-	due   time.Time // of the first try; zero: one is in progress, or none is known
-	cause string    // of one of the waits
+	n      int
+	due    time.Time // of the first try; zero: none is scheduled
+	trying bool      // one is in progress
+	cause  string    // of one of the waits
 }
 
 // waitsByUpstream sums up all waits, by the name of the upstream.
 func (l *Live) waitsByUpstream() map[string]waitSum {
 	all := map[string]waitSum{}
-	add := func(name string, due time.Time, cause string) {
+	add := func(name, state string, v *WaitView) {
 		c := all[name]
-		if c.n++; c.n == 1 || due.Before(c.due) {
-			c.due = due
-		}
-		c.cause = cmp.Or(c.cause, cause)
+		c.n++
+		c.due, c.trying, c.cause = sooner(c.due, v.Due), c.trying || state == "trying", cmp.Or(c.cause, v.Cause)
 		all[name] = c
 	}
 	for _, v := range l.waits.latest() {
 		v := v.(*callWait)
-		add(v.Upstream, v.Due, v.Cause)
+		add(v.Upstream, v.State, &v.WaitView)
 	}
 	for _, v := range l.turns.latest() {
 		v := v.(*TurnWait)
-		add(v.Upstream, v.Due, v.Cause)
+		add(v.Upstream, v.State, &v.WaitView)
 	}
 	return all
+}
+
+// sooner returns the earlier of two times; a zero one is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // complete adds the waits and the measurement to the health.
@@ -122,14 +129,16 @@ func (v *upstream) complete(health history.Condition, c waitSum, m measurement, 
 
 // next returns when the upstream is tried next; zero: now, or unknown.
 func (v *upstream) next(c waitSum) time.Time {
-	var first time.Time
+	first := c.due
 	for _, o := range v.Outages {
-		if !o.NextProbe.IsZero() && (first.IsZero() || o.NextProbe.Before(first)) {
-			first = o.NextProbe
+		if o.window {
+			continue
 		}
+		first = sooner(first, o.NextProbe)
+		c.trying = c.trying || o.Probing
 	}
-	if first.IsZero() {
-		return c.due
+	if c.trying {
+		return time.Time{}
 	}
 	return first
 }

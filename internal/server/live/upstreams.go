@@ -62,6 +62,7 @@ type firstByte struct {
 
 // outage is an outage in progress, or one that is over while its waits end, as JSON.
 type outage struct {
+	Name        string    `json:"name"`           // by which waits name it
 	Level       string    `json:"level"`          // of the failure: "host", "model", "credential"
 	Model       string    `json:"model,omitzero"` // of an outage of one model
 	Since       time.Time `json:"since"`
@@ -75,6 +76,8 @@ type outage struct {
 	NextProbe   time.Time `json:"nextProbe,omitzero"` // left out: when the next wait ends
 	QuietUntil  time.Time `json:"quietUntil,omitzero"`
 	RemainingMs int64     `json:"remainingMs"` // until nextProbe; 0: now, or unknown
+
+	window bool // a usage window is spent: its waits end when it opens, whatever probes before that find
 }
 
 // key returns the name.
@@ -197,14 +200,24 @@ func viewLearned(learned []transport.FirstByte) []firstByte {
 	return all
 }
 
+// outageName names an outage among those of its upstream, such as "model claude-sonnet-4-5"; "": there is none.
+func outageName(o breaker.Outage) string {
+	name := strings.TrimRight(o.Level+" "+o.Scope.Model, " ")
+	if o.Scope.Credential != "" {
+		name += " " + api.Credential(o.Scope.Credential)
+	}
+	return name
+}
+
 func viewOutage(g *breaker.Outage, now time.Time) outage {
 	v := outage{
-		Level: g.Level, Model: g.Scope.Model, Since: api.Time(g.Since), Probes: g.Probes, Probing: g.Probing,
+		Name: outageName(*g), Level: g.Level, Model: g.Scope.Model, Since: api.Time(g.Since), Probes: g.Probes, Probing: g.Probing,
 		Recovering: g.Recovering, Waiting: g.Waiting, NextProbe: api.Time(g.Next), QuietUntil: api.Time(g.Until),
 		RemainingMs: api.RemainingMs(g.Next, now),
 	}
 	if f := g.Fault; f != nil {
 		v.Kind, v.Cause, v.Message = f.Kind.String(), f.Label(), f.Redacted()
+		v.window = f.Window
 	}
 	return v
 }

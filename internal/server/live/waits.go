@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/policy"
 )
@@ -60,6 +61,7 @@ type callWait struct {
 	Stream       bool   `json:"stream"`
 	Held         bool   `json:"held"`                  // keepalives go to the client
 	AfterContent bool   `json:"afterContent,omitzero"` // part of the answer is out, which broke off
+	Outage       string `json:"outage,omitzero"`       // whose end it waits for, by its name among those of the upstream; left out: none
 	Next         string `json:"next,omitzero"`         // the fallback where skip sends it; left out: none
 	Limit        string `json:"limit,omitzero"`        // for which it waits, in words; left out: it waits for no limit
 
@@ -87,7 +89,7 @@ func (l *Live) loadCalls() []callWait {
 		w := &from[i]
 		all[i] = callWait{
 			ID: w.ID, State: w.State, Session: w.Session, Client: w.Client, API: w.API, Upstream: w.Upstream,
-			Model: w.Model, Stream: w.Stream, Held: w.Held, AfterContent: w.AfterContent, Next: w.Next, CachedUntil: api.Time(w.Cache.Until), CacheTokens: w.Cache.Tokens, WaitView: ViewWait(&w.Wait, w.Retries(), w.Began, now),
+			Model: w.Model, Stream: w.Stream, Held: w.Held, AfterContent: w.AfterContent, Outage: outageName(w.Outage), Next: w.Next, CachedUntil: api.Time(w.Cache.Until), CacheTokens: w.Cache.Tokens, WaitView: ViewWait(&w.Wait, w.Retries(), w.Began, now),
 		}
 		if p := w.Place; p != nil {
 			all[i].Limit = p.String()
@@ -108,7 +110,8 @@ type TurnWait struct {
 	State        string `json:"state"` // "waiting", "trying"
 	Provider     string `json:"provider"`
 	Model        string `json:"model"`
-	Upstream     string `json:"upstream"` // its name among the upstreams
+	Upstream     string `json:"upstream"`        // its name among the upstreams
+	Outage       string `json:"outage,omitzero"` // as of a call
 	WaitView
 }
 
@@ -128,7 +131,26 @@ func (l *Live) loadTurns() []TurnWait {
 		return []TurnWait{}
 	}
 	oldest, _ := l.Conversations.Waits(turnsBound)
-	return slices.AppendSeq([]TurnWait{}, oldest)
+	all := slices.AppendSeq([]TurnWait{}, oldest)
+	outages := map[string][]breaker.Outage{}
+	for u := range l.Conversations.Upstreams() {
+		outages[u.Name] = u.Outages
+	}
+	for i := range all {
+		if v := &all[i]; v.State == "waiting" {
+			v.Outage = outageOf(v.Model, outages[v.Provider])
+		}
+	}
+	return all
+}
+
+// outageOf returns the name of the widest outage that a model is in; "": none.
+func outageOf(model string, outages []breaker.Outage) string {
+	i := slices.IndexFunc(outages, func(o breaker.Outage) bool { return o.Whole() || o.Scope.Model == model })
+	if i < 0 {
+		return ""
+	}
+	return outageName(outages[i])
 }
 
 // tally is the size of a list of which only some items are shown, as JSON.

@@ -10,5 +10,5 @@ import (
 func ExampleFiles() {
 	icons, err := fs.Glob(web.Files(), "icon*.svg")
 	fmt.Println(icons, err)
-	// Output: [icon-offline.svg icon-waiting.svg icon.svg] <nil>
+	// Output: [icon-offline.svg icon.svg] <nil>
 }

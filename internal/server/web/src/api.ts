@@ -18,6 +18,7 @@ export interface Wait {
 interface ListedWait extends Wait {
   state: 'waiting' | 'trying' | 'queued' | 'paused'
   model?: string
+  outage?: string // whose end it waits for, by its name; left out: none
   began: string
   waitedMs: number
 }
@@ -63,6 +64,7 @@ export interface Warning {
 }
 
 export interface Outage {
+  name: string // by which waits name it
   level: string
   model?: string
   since: string

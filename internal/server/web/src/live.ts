@@ -7,7 +7,7 @@
 // true.
 import { type Failure, failure } from './call'
 import { eventParser, type ServerEvent } from './sse'
-import { apply, denial, link, listEvents } from './store'
+import { apply, denial, link, listEvents, lostAt } from './store'
 import { headers } from './token'
 
 const restAfter = 60_000 // how long a page is hidden before it closes its stream
@@ -31,6 +31,7 @@ let attempt = new AbortController() // ends the current stream, or the delay bef
 let failures = 0
 let hiddenSince = document.hidden ? -Infinity : Infinity // a page that was opened in the background rests at once
 let lastReceived = 0
+let seen = Date.now() // when the server was last there
 let lastCheck = Date.now()
 
 // connect connects, and stays connected for as long as the page is open.
@@ -76,9 +77,11 @@ async function run(): Promise<void> {
     attempt = new AbortController()
     const poll = isResting()
     const ended = await stream(attempt.signal, poll)
+    if (ended === 'lost' && link.value === 'live' && !attempt.signal.aborted) seen = Date.now()
     if (ended === 'denied') link.value = 'denied'
     else if (poll && ended === 'complete') link.value = 'resting'
     else if (failures > 0) link.value = 'offline'
+    lostAt.value = link.value === 'offline' ? (lostAt.value ?? seen) : null
     await sleep(delay(ended, poll) * (0.8 + 0.4 * Math.random()), attempt.signal)
   }
 }
@@ -112,7 +115,8 @@ async function stream(signal: AbortSignal, poll: boolean): Promise<Ended> {
     for (;;) {
       const chunk = await body.read()
       if (chunk.done) return 'lost'
-      if (!poll) link.value = 'live'
+      seen = Date.now()
+      if (!poll) [link.value, lostAt.value] = ['live', null]
       failures = 0
       const events = parse(chunk.value)
       receive(events, s)

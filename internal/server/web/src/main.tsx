@@ -6,7 +6,8 @@ import { useEffect, useRef } from 'preact/hooks'
 import { announceEnds, announcement } from './announce'
 import { connect, reconnect } from './live'
 import { names, view, type Name } from './route'
-import { denial, hello, link, waiting, warnings } from './store'
+import { denial, hello, link, lostAt, waiting, warnings } from './store'
+import { clock } from './time'
 import { updateTitle } from './title'
 import { storeToken, takeToken } from './token'
 import { Chat } from './views/chat'
@@ -15,6 +16,7 @@ import { Incidents } from './views/incidents'
 import { Now } from './views/now'
 import { Policies } from './views/policy'
 import { Upstreams } from './views/upstreams'
+import { lostBanner } from './words'
 
 const views: Record<Name, { title: string; show: () => preact.ComponentChild }> = {
   now: { title: 'Now', show: () => <Now /> },
@@ -41,13 +43,13 @@ function Page() {
         <nav aria-label="Views">
           {names.map((n) => (
             <a key={n} href={`#/${n}`} aria-current={n === name ? 'page' : undefined}>
-              {views[n].title}{n === 'now' && waiting.value > 0 ? <span class="count">{waiting.value}<span class="sr"> waiting</span></span> : null}
+              {views[n].title}{n === 'now' && waiting.value > 0 && lostAt.value === null ? <span class="count">{waiting.value}<span class="sr"> waiting</span></span> : null}
             </a>
           ))}
         </nav>
         <Connection />
       </header>
-      {link.value === 'offline' ? <Offline /> : null}
+      {lostAt.value === null ? null : <Lost since={lostAt.value} />}
       <Warnings />
       <main ref={main} id="content">{link.value === 'denied' ? <Locked /> : views[name].show()}</main>
       <p class="sr" role="status">{announcement.value}</p>
@@ -61,11 +63,11 @@ function Connection() {
   return <span class={`link ${link.value}`} title={hello.value ? `ridethrough ${hello.value.version}` : undefined}>{linkWords[link.value]}</span>
 }
 
-// Offline shows that the page has lost the server, which says nothing about the providers.
-function Offline() {
+// Lost shows that the page has lost the server, which says nothing about what happens there.
+function Lost({ since }: { since: number }) {
   return (
-    <div class="offline" role="alert">
-      <p><b>Page offline — work goes on at the server.</b> You see the last known state; the page reconnects by itself.</p>
+    <div class="lost" role="alert">
+      <p><b>{lostBanner(clock(new Date(since).toISOString()))}</b> The page reconnects by itself.</p>
       <button type="button" onClick={reconnect}>Reconnect now</button>
     </div>
   )

@@ -30,6 +30,9 @@ export const loaded = signal(false)
 export type Link = 'connecting' | 'live' | 'offline' | 'denied' | 'resting'
 export const link = signal<Link>('connecting')
 
+// lostAt is when the connection was lost, on the reader's clock; null: it is not. What is shown is from before.
+export const lostAt = signal<number | null>(null)
+
 // unlisted is the number of waiting turns that are not in the list.
 export const unlisted = computed(() => {
   void tallies.version.value

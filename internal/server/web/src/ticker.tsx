@@ -1,7 +1,8 @@
 // Countdowns: one timer for all of them, and only for those in view.
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 
-import { nextChange, until } from './time'
+import { lostAt } from './store'
+import { moment, nextChange, until } from './time'
 
 type Callback = (inView: boolean) => void
 
@@ -44,13 +45,19 @@ function tick(): void {
   timer = next === Infinity || document.hidden ? undefined : setTimeout(tick, Math.max(shortestTick, next + 5))
 }
 
-const textOf = (t: Target, left: number): string => t.format?.(left) ?? until(left, t.at, t.brief)
+// textOf returns the text of a countdown. Without its server it counts nothing down: what was due is shown.
+function textOf(t: Target, left: number): string {
+  if (t.format) return t.format(left)
+  if (lostAt.peek() === null) return until(left, t.at, t.brief)
+  return t.at ? `at ${moment(t.at)}` : 'as last seen'
+}
 
 function write(node: HTMLElement, text: string): void {
   if (node.textContent !== text) node.textContent = text
 }
 
 document.addEventListener('visibilitychange', tick)
+lostAt.subscribe(() => tick())
 
 // Countdown is the "in 5s" of "retrying in 5s…". due is on the page's clock, at is the same on the server's;
 // a brief one shows the time of day alone. format replaces the text for other uses.

@@ -1,9 +1,7 @@
-// The title and icon of the tab show that something waits, also while another tab is shown.
+// The title and icon of the tab show how many calls wait, also while another tab is shown.
 import { effect } from '@preact/signals'
 
 import { link, waiting } from './store'
-
-const icons = { calm: 'icon.svg', waiting: 'icon-waiting.svg', offline: 'icon-offline.svg' }
 
 // updateTitle keeps the title and the icon up to date.
 export function updateTitle(): void {
@@ -12,7 +10,16 @@ export function updateTitle(): void {
     const off = link.value === 'offline'
     const n = waiting.value
     document.title = (off ? 'offline — ' : n > 0 ? `(${n}) ▲ waiting — ` : '') + 'ridethrough'
-    const file = icons[off ? 'offline' : n > 0 ? 'waiting' : 'calm']
+    const file = off ? 'icon-offline.svg' : n > 0 ? counted(n) : 'icon.svg'
     if (icon && icon.getAttribute('href') !== file) icon.href = file
   })
+}
+
+// counted draws the number of waiting calls, which fits into 16 pixels up to two digits.
+function counted(n: number): string {
+  const text = n > 99 ? '99+' : String(n)
+  const size = [26, 22, 15][text.length - 1]
+  return 'data:image/svg+xml,' + encodeURIComponent(
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect x="1" y="1" width="30" height="30" rx="7" fill="#f0a30a" stroke="#8a4b00" stroke-width="1.6"/>` +
+      `<text x="16" y="16" dy=".36em" text-anchor="middle" font-family="system-ui,sans-serif" font-weight="700" font-size="${size}" fill="#3b2100">${text}</text></svg>`)
 }

@@ -72,6 +72,19 @@ export const cached = (until: string, now = Date.now()): string => `retry until 
 export const recovered = (retries: number, waitedMs: number): string =>
   `Recovered after ${plural(retries, 'retry', 'retries')} (waited ${whole(waitedMs)})`
 
+// Where a wait has no time of its own.
+export const waitsFor = {
+  retry: '', trying: '', paused: '',
+  probe: 'waits for the next probe',
+  probing: 'waits for another call’s probe',
+  queued: 'waits for its place',
+}
+export const stateWords = { retry: 'waiting', trying: 'trying now', probe: 'waiting', probing: 'probing', queued: 'queued', paused: 'paused' }
+export const probeMeans = 'One call asks for all that wait. If it is answered, this one goes at once.'
+
+// lostBanner is said where the connection to the gateway is lost, since a moment on the reader's clock.
+export const lostBanner = (at: string): string => `Connection to the gateway lost at ${at}; what waited there is shown as last seen.`
+
 // Fixed lines.
 export const brokeOff = '… the answer broke off here'
 export const afterContent = 'after content'

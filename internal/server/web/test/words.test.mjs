@@ -46,3 +46,10 @@ test('cached: what a retry costs before and after the end of the cache', () => {
   assert.equal(words.cached(new Date(now + 3 * 60_000).toISOString(), now), 'retry until 14:03: cached; later about 4 × the input')
   assert.equal(words.cached(new Date(now + 24 * 3600_000).toISOString(), now), 'retry until 14:00 on Nov 23: cached; later about 4 × the input')
 })
+
+test('what has no time of its own, and the lost connection', () => {
+  assert.deepEqual(Object.keys(words.waitsFor).sort(), Object.keys(words.stateWords).sort())
+  assert.equal(words.waitsFor.probe, 'waits for the next probe')
+  assert.equal(words.waitsFor.probing, 'waits for another call’s probe')
+  assert.equal(words.lostBanner('02:31'), 'Connection to the gateway lost at 02:31; what waited there is shown as last seen.')
+})

@@ -1,87 +1,42 @@
 // Now: the waits of each upstream, with their countdowns and buttons.
-import { computed } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 import { announce, endText } from '../announce'
-import type { CallWait, TurnWait, Upstream } from '../api'
+import type { Upstream } from '../api'
 import { part, post } from '../call'
-import { callerOf, ends, loaded, turns, unlisted, upstreams, waiting, waits } from '../store'
+import { conversationsOf, groups, type Fold, type Group, type Node } from '../groups'
+import { nextOf, type AnyWait, type Next } from '../next'
+import { callerOf, ends, loaded, lostAt, turns, unlisted, upstreams, waiting, waits } from '../store'
 import type { Received } from '../table'
 import { Countdown, observe } from '../ticker'
 import { clock, dated, roughly, until } from '../time'
-import { afterContent, afterContentMeans, attempt, cached, capital, causeOf, plural, vendorSays, verb } from '../words'
+import { afterContent, afterContentMeans, attempt, cached, capital, causeOf, plural, probeMeans, stateWords, vendorSays, verb, waitsFor } from '../words'
+import { Move } from './move'
 import { Act, Mark, nameOf, wordOf } from './parts'
 
-type AnyWait = Received<CallWait | TurnWait>
-
-// Group is all waits for one upstream.
-interface Group {
-  name: string
-  calls: readonly number[]
-  turns: readonly string[]
-  first: AnyWait // with the next try
-}
-
-let before: readonly Group[] = []
-
-// groups are the waits by upstream. An unchanged group stays the same object and is not drawn again.
-const groups = computed(() => {
-  void waits.version.value
-  void turns.version.value
-  const byName = new Map<string, { calls: number[]; turns: string[]; first: AnyWait }>()
-  const add = (name: string, w: AnyWait) => {
-    const g = byName.get(name) ?? { calls: [], turns: [], first: w }
-    if (sooner(w, g.first)) g.first = w
-    byName.set(name, g)
-    return g
-  }
-  for (const w of waits.all()) add(w.upstream, w).calls.push(w.id)
-  for (const t of turns.all()) add(t.upstream ?? t.provider, t).turns.push(t.conversation)
-  before = [...byName].map(([name, g]) => unchanged({ name, ...g }))
-  return before
-})
-
-// unchanged returns the group before if it is equal.
-function unchanged(g: Group): Group {
-  const old = before.find((o) => o.name === g.name)
-  if (!old) return g
-  const same = (a: readonly unknown[], b: readonly unknown[]) => a.length === b.length && a.every((v, i) => v === b[i])
-  const calls = same(old.calls, g.calls) ? old.calls : g.calls
-  const groupTurns = same(old.turns, g.turns) ? old.turns : g.turns
-  return calls === old.calls && groupTurns === old.turns && old.first === g.first ? old : { ...g, calls, turns: groupTurns }
-}
-
-const dueOf = (w: AnyWait): number => (w.state === 'waiting' && w.due ? w.received + w.remainingMs : Infinity)
-
-// NextTry is the next try at an upstream: that of a wait, or an earlier probe of the gateway.
-interface NextTry {
-  due: number
-  at: string | undefined
-}
-
-function nextOf(w: AnyWait, u: Received<Upstream> | undefined): NextTry {
-  const own = { due: dueOf(w), at: w.due }
-  if (w.opensAt) return own // what asks before that is of no interest
-  const probe = u?.untilMs === undefined ? Infinity : u.received + u.untilMs
-  return probe < own.due ? { due: probe, at: u?.until } : own
-}
-
-const sooner = (a: AnyWait, b: AnyWait): boolean => dueOf(a) < dueOf(b)
-
 export function Now() {
-  const all = groups.value
   const n = waiting.value
   return (
     <>
       <header class="title">
-        <h1 tabIndex={-1}>{n > 0 ? `${plural(n, 'call')} ${n === 1 ? 'waits' : 'wait'}` : loaded.value ? 'Nothing waits' : 'Loading…'}</h1>
-        <p>{n > 0 ? 'Nothing is lost: each continues by itself when its provider answers.' : loaded.value ? <Calm /> : ''}</p>
+        <h1 tabIndex={-1}>{loaded.value ? headline(n) : 'Loading…'}</h1>
+        <p>{loaded.value ? <Lead n={n} /> : ''}</p>
       </header>
-      {all.map((g) => <Waiting key={g.name} of={g} />)}
+      {groups.value.map((g) => <Waiting key={g.name} of={g} />)}
       {unlisted.value > 0 ? <p class="aside">And {plural(unlisted.value, 'more conversation waits', 'more conversations wait')}, which are not listed.</p> : null}
       <Recent />
     </>
   )
+}
+
+function headline(n: number): string {
+  if (lostAt.value !== null) return n > 0 ? `${plural(n, 'call')} waited when last seen` : 'Nothing waited when last seen'
+  return n > 0 ? `${plural(n, 'call')} ${n === 1 ? 'waits' : 'wait'}` : 'Nothing waits'
+}
+
+function Lead({ n }: { n: number }) {
+  if (lostAt.value !== null) return <>What has become of it since is not known here.</>
+  return n > 0 ? <>Nothing is lost: each continues by itself when its provider answers.</> : <Calm />
 }
 
 // Calm shows the upstreams that are not operational, where nothing waits.
@@ -94,29 +49,55 @@ function Calm() {
 const rowsBound = 100 // rows that are shown before the user asks for all
 
 function Waiting({ of: g }: { of: Group }) {
-  const [all, showAll] = useState(false)
-  const n = g.calls.length + g.turns.length
-  const calls = all ? g.calls : g.calls.slice(0, rowsBound)
-  const listed = all ? g.turns : g.turns.slice(0, rowsBound)
-  const more = n - calls.length - listed.length
   return (
     <section class="held" aria-label={`Waiting for ${nameOf(g.name)}`}>
-      <Head of={g} n={n} />
-      <ul class="rows">
-        {listed.map((id) => <TurnRow key={id} id={id} />)}
-        {calls.map((id) => <CallRow key={id} id={id} />)}
-      </ul>
-      {more > 0 && <p class="more"><button type="button" onClick={() => showAll(true)}>Show {plural(more, 'more', 'more')}</button></p>}
+      <Head of={g} />
+      <Nodes of={g.nodes} />
     </section>
   )
 }
 
-function Head({ of: g, n }: { of: Group; n: number }) {
+// Nodes are rows; of a long list the first, until the user asks for all.
+function Nodes({ of: nodes }: { of: Node[] }) {
+  const [all, showAll] = useState(false)
+  const listed = all ? nodes : nodes.slice(0, rowsBound)
+  const more = nodes.length - listed.length
+  return (
+    <>
+      <ul class="rows">
+        {listed.map((n) => (typeof n === 'number' ? <CallRow key={n} id={n} /> : typeof n === 'string' ? <TurnRow key={n} id={n} /> : <FoldRow key={n.key} of={n} />))}
+      </ul>
+      {more > 0 && <p class="more"><button type="button" onClick={() => showAll(true)}>Show {plural(more, 'more', 'more')}</button></p>}
+    </>
+  )
+}
+
+// FoldRow is many calls of one program or session, which are listed once it is opened.
+function FoldRow({ of: f }: { of: Fold }) {
+  const [open, set] = useState(false)
+  const many = plural(f.calls, f.name === conversationsOf ? 'turn' : 'call') + (f.sessions > 1 ? ` in ${plural(f.sessions, 'session')}` : '')
+  return (
+    <li class="fold">
+      <details open={open} onToggle={(e) => set(e.currentTarget.open)}>
+        <summary>
+          <When of={f.first.next} />
+          <span class="who"><b>{f.name || 'session'}</b>{f.session ? <span class="session" title={f.session}>{f.session.slice(0, 8)}</span> : null}</span>
+          <span class="model">{f.models.slice(0, 2).join(', ')}{f.models.length > 2 ? ` and ${plural(f.models.length - 2, 'more', 'more')}` : ''}</span>
+          <span class="spent"><b>{many}</b><span>since {dated(f.began)}</span></span>
+        </summary>
+        {open ? <Nodes of={f.nodes} /> : null}
+      </details>
+    </li>
+  )
+}
+
+function Head({ of: g }: { of: Group }) {
   const row = upstreams.keys.value.includes(g.name) ? upstreams.row(g.name) : undefined
   const u = row?.value
-  const w = g.first
+  const n = g.calls
+  const { wait: w, next } = g.first
   useEffect(() => {
-    const next = nextOf(w, u)
+    if (lostAt.value !== null) return
     const left = next.due - performance.now()
     const when = Number.isFinite(left) ? `, ${verb(w)} ${until(left, next.at)}` : ''
     const subject = n > 1 ? `${plural(n, 'call')} wait for ${nameOf(g.name)}` : `1 call waits for ${nameOf(g.name)}`
@@ -125,27 +106,26 @@ function Head({ of: g, n }: { of: Group; n: number }) {
   return (
     <header>
       <h2><Mark state={u && u.state !== 'operational' && u.state !== 'no-data' ? u.state : 'waiting'} />{nameOf(g.name)}</h2>
-      <p class="sentence"><Sentence of={w} n={n} upstream={u} /></p>
+      <p class="sentence"><Sentence of={w} next={next} n={n} upstream={u} /></p>
       {w.message && <p class="words">{w.message}</p>}
       {u?.vendor ? <p class="vendor">{vendorSays(u.vendor)}</p> : null}
-      <p class="acts">{u ? <UpstreamActs of={u} n={n} /> : null}</p>
+      <p class="acts">{u && lostAt.value === null ? <UpstreamActs of={u} n={n} /> : null}</p>
     </header>
   )
 }
 
-function Sentence({ of: w, n, upstream: u }: { of: AnyWait; n: number; upstream: Received<Upstream> | undefined }) {
+function Sentence({ of: w, next, n, upstream: u }: { of: AnyWait; next: Next; n: number; upstream: Received<Upstream> | undefined }) {
+  if (lostAt.value !== null) return <>{capital(causeOf(w))}<span class="aside"> ({plural(n, 'call')})</span></>
   if (u?.state === 'paused') return <>Paused — {n === 1 ? 'it waits' : `${plural(n, 'call')} wait`} until it is resumed</>
   if (u?.state === 'recovering') return <>Recovered — the waiting calls are sent one after the other</>
-  const { due, at } = nextOf(w, u)
+  const { what, due, at } = next
   return (
     <>
-      {capital(causeOf(w))} — {Number.isFinite(due) ? <>{verb(w)} <Countdown due={due} at={at} />{w.opensAt ? '' : '…'}</> : <>{stateWords[w.state]}…</>}
+      {capital(causeOf(w))} — {Number.isFinite(due) ? <>{verb(w)} <Countdown due={due} at={at} />{w.opensAt ? '' : '…'}</> : <>{stateWords[what]}…</>}
       {n === 1 ? <span class="aside">{w.opensAt ? '' : ` (${attempt(w)})`}</span> : <span class="aside"> ({plural(n, 'call')})</span>}
     </>
   )
 }
-
-const stateWords = { waiting: 'waiting', trying: 'trying now', queued: 'waiting behind the probe', paused: 'paused' }
 
 // accepts reports whether an upstream takes an action.
 export const accepts = (u: Upstream, what: string): boolean => u.actions?.includes(what) ?? true
@@ -170,25 +150,35 @@ function useRow<V>(row: { value: V; peek: () => V } | undefined) {
   const ref = useRef<HTMLLIElement>(null)
   const [inView, set] = useState(true)
   useEffect(() => (ref.current ? observe(ref.current, set) : undefined), [])
-  return [ref, inView ? row?.value : row?.peek()] as const
+  return [ref, inView ? row?.value : row?.peek(), inView] as const
+}
+
+// comesNext returns what comes next for a row, which is drawn again when its upstream changes while it is in view.
+function comesNext(w: AnyWait, upstream: string, inView: boolean): Next {
+  if (!inView) return nextOf(w, upstreams.peek(upstream))
+  void upstreams.keys.value
+  return nextOf(w, upstreams.row(upstream)?.value)
 }
 
 function CallRow({ id }: { id: number }) {
-  const [ref, w] = useRow(waits.row(id))
+  const [ref, w, inView] = useRow(waits.row(id))
   if (!w) return null
+  const next = comesNext(w, w.upstream, inView)
   const caller = callerOf(w)
+  const name = `: ${caller}, request ${id}`
   const act = (what: string) => () => post(`waits/${id}`, { do: what })
   return (
     <li ref={ref}>
-      <When of={w} />
+      <When of={next} />
       <span class="who"><b>{caller}</b>{w.session && w.session !== caller ? <span class="session" title={w.session}>{w.session.slice(0, 8)}</span> : null}</span>
       <span class="model">{w.model}</span>
-      <Spent of={w} />
-      <span class="acts">
-        <Act label="Retry now" busy="Asking…" act={act('now')} name={`Retry now: ${caller}, request ${id}`} />
-        {w.next ? <Act kind="quiet" label={`Use ${w.next}`} busy="Switching…" act={act('skip')} name={`Use ${w.next}: ${caller}, request ${id}`} /> : null}
-        <Act kind="quiet" label="Give up" busy="Giving up…" act={act('give-up')} name={`Give up: ${caller}, request ${id}`} />
-      </span>
+      <Spent of={w} next={next} />
+      <Acts>
+        <Act label="Retry now" busy="Asking…" act={act('now')} name={`Retry now${name}`} />
+        {w.next ? <Act kind="quiet" label={`Use ${w.next}`} busy="Switching…" act={act('skip')} name={`Use ${w.next}${name}`} /> : null}
+        {w.state === 'paused' ? <Act kind="quiet" label="Resume" act={act('resume')} name={`Resume${name}`} /> : <Act kind="quiet" label="Pause" act={act('pause')} name={`Pause${name}`} />}
+        <Act kind="quiet" label="Give up" busy="Giving up…" act={act('give-up')} name={`Give up${name}`} />
+      </Acts>
       {w.afterContent ? <span class="cached" title={afterContentMeans}>{afterContent}</span> : null}
       {w.cachedUntil ? <span class="cached" title={plural(w.cacheTokens ?? 0, 'token')}>{cached(w.cachedUntil)}</span> : null}
     </li>
@@ -196,40 +186,44 @@ function CallRow({ id }: { id: number }) {
 }
 
 function TurnRow({ id }: { id: string }) {
-  const [ref, t] = useRow(turns.row(id))
+  const [ref, t, inView] = useRow(turns.row(id))
   if (!t) return null
+  const next = comesNext(t, t.upstream ?? t.provider, inView)
   const title = t.title ?? t.conversation
   const act = (what: string, body?: unknown) => () => post(`conversations/${part(t.conversation)}/${what}`, body)
   return (
     <li ref={ref}>
-      <When of={t} />
+      <When of={next} />
       <span class="who"><a href={`#/chat/${part(t.conversation)}`}>{title}</a></span>
       <span class="model">{t.model}</span>
-      <Spent of={t} />
-      <span class="acts">
+      <Spent of={t} next={next} />
+      <Acts>
         <Act label="Retry now" busy="Asking…" act={act('now')} name={`Retry now: ${title}`} />
+        <Move conversation={t.conversation} title={title} />
         <Act kind="quiet" label="Give up" busy="Giving up…" act={act('stop', { turnId: t.turn })} name={`Give up: ${title}`} />
-      </span>
+      </Acts>
     </li>
   )
 }
 
-// When shows the next try of a row.
-function When({ of: w }: { of: AnyWait }) {
-  const due = dueOf(w)
-  if (!Number.isFinite(due)) return <span class="when">{w.state === 'queued' ? 'queued' : stateWords[w.state]}</span>
-  return <span class="when"><Countdown due={due} at={w.due} brief /></span>
+// Acts are the buttons of a row; none without the server.
+const Acts = ({ children }: { children: preact.ComponentChildren }) => <span class="acts">{lostAt.value === null ? children : null}</span>
+
+// When shows what comes next for a row.
+function When({ of: { what, due, at } }: { of: Next }) {
+  return <span class="when">{Number.isFinite(due) ? <Countdown due={due} at={at} brief /> : stateWords[what]}</span>
 }
 
 const day = 24 * 3_600_000
 
 // Spent shows the retries of a row, how long it has waited, and what is left of its budget.
-function Spent({ of: w }: { of: AnyWait }) {
+function Spent({ of: w, next }: { of: AnyWait; next: Next }) {
   const now = w.due ? Date.parse(w.due) - w.remainingMs : Date.parse(w.began) + w.waitedMs // on the server's clock
   const left = w.deadline ? Date.parse(w.deadline) - now : 0
   return (
     <span class="spent" title={w.message}>
-      <span>{causeOf(w)}{w.opensAt && Number.isFinite(dueOf(w)) ? <>, {verb(w)} <Countdown due={dueOf(w)} at={w.due} /></> : null}</span>
+      <span>{causeOf(w)}{w.opensAt && Number.isFinite(next.due) ? <>, {verb(w)} <Countdown due={next.due} at={next.at} /></> : null}</span>
+      {waitsFor[next.what] ? <span title={next.what === 'queued' ? undefined : probeMeans}>{waitsFor[next.what]}</span> : null}
       <span>retry {w.retries + 1}{w.maxRetries ? ` of ${w.maxRetries}` : ''}</span>
       <span>since {dated(w.began)}</span>
       {left > 0 ? <span>gives up {(left < day ? clock : dated)(w.deadline ?? '')} ({roughly(left)} left)</span> : null}
