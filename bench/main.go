@@ -43,7 +43,9 @@ func run(args []string) error {
 	case len(args) == 2 && args[0] == "upstream":
 		return upstream(args[1])
 	case len(args) == 3 && args[0] == "baseline":
-		return baseline(args[1], args[2])
+		return proxy(peer.Baseline, args[1], args[2])
+	case len(args) == 3 && args[0] == "sketch":
+		return proxy(peer.Sketch, args[1], args[2])
 	}
 	b, only, asJSON, err := flags(args)
 	if err != nil {
@@ -98,8 +100,8 @@ func upstream(addr string) error {
 	return peer.NewUpstream().Serve(l)
 }
 
-// baseline is the process that we are compared with.
-func baseline(addr, to string) error {
+// proxy is the process that we are compared with.
+func proxy(handler func(*url.URL) http.Handler, addr, to string) error {
 	u, err := url.Parse(to)
 	if err != nil {
 		return err
@@ -108,5 +110,5 @@ func baseline(addr, to string) error {
 	if err != nil {
 		return err
 	}
-	return (&http.Server{Handler: peer.Baseline(u), ReadHeaderTimeout: 30 * time.Second}).Serve(l)
+	return (&http.Server{Handler: handler(u), ReadHeaderTimeout: 30 * time.Second}).Serve(l)
 }

@@ -23,15 +23,16 @@ type Answer struct {
 // Whole reports whether the answer is the one that was asked for, to its end.
 func (a Answer) Whole(stream bool) bool { return a.Status == 200 && a.Done == stream }
 
-// client is one connection of a client. It is for one goroutine.
-type client struct {
+// Client is one connection of a client. It is for one goroutine.
+type Client struct {
 	net.Conn
 	r     *bufio.Reader
 	lines *bufio.Reader
 	event func() // called for each event; nil: not called
 }
 
-func dial(addr string) (*client, error) {
+// Dial connects to a proxy.
+func Dial(addr string) (*Client, error) {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		return nil, err
@@ -39,12 +40,12 @@ func dial(addr string) (*client, error) {
 	return newClient(c), nil
 }
 
-func newClient(c net.Conn) *client {
-	return &client{Conn: c, r: bufio.NewReaderSize(c, 16<<10), lines: bufio.NewReaderSize(nil, 4<<10)}
+func newClient(c net.Conn) *Client {
+	return &Client{Conn: c, r: bufio.NewReaderSize(c, 16<<10), lines: bufio.NewReaderSize(nil, 4<<10)}
 }
 
-// ask sends a request and reads its answer.
-func (c *client) ask(request []byte) (Answer, error) {
+// Ask sends a request and reads its answer.
+func (c *Client) Ask(request []byte) (Answer, error) {
 	if _, err := c.Write(request); err != nil {
 		return Answer{}, err
 	}
@@ -52,7 +53,7 @@ func (c *client) ask(request []byte) (Answer, error) {
 }
 
 // answer reads one answer of HTTP/1.1 to its end.
-func (c *client) answer() (Answer, error) {
+func (c *Client) answer() (Answer, error) {
 	head, err := readHead(c.r)
 	if err != nil {
 		return Answer{}, err
@@ -70,7 +71,7 @@ func (c *client) answer() (Answer, error) {
 }
 
 // stream reads a chunked body and what matters of its lines.
-func (c *client) stream(a *Answer) error {
+func (c *Client) stream(a *Answer) error {
 	c.lines.Reset(httputil.NewChunkedReader(c.r))
 	for {
 		line, err := c.lines.ReadSlice('\n')
@@ -95,7 +96,7 @@ var (
 )
 
 // look takes notice of one line of a body.
-func (c *client) look(a *Answer, line []byte) {
+func (c *Client) look(a *Answer, line []byte) {
 	value, ok := bytes.CutPrefix(line, data)
 	switch {
 	case !ok:

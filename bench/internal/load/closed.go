@@ -15,7 +15,7 @@ const limit = 20 * time.Second
 type Loop struct {
 	answers, events atomic.Int64
 	ending, cut     atomic.Bool
-	clients         []*client
+	clients         []*Client
 	wg              sync.WaitGroup
 	mu              sync.Mutex
 	err             error // the first that went wrong
@@ -25,7 +25,7 @@ type Loop struct {
 func NewLoop(addr string, requests []*Request, stream bool) (*Loop, error) {
 	l := &Loop{}
 	for range requests {
-		c, err := dial(addr)
+		c, err := Dial(addr)
 		if err != nil {
 			return nil, errors.Join(err, l.Stop())
 		}
@@ -39,12 +39,12 @@ func NewLoop(addr string, requests []*Request, stream bool) (*Loop, error) {
 }
 
 // run asks until the loop ends.
-func (l *Loop) run(c *client, r *Request, stream bool) error {
+func (l *Loop) run(c *Client, r *Request, stream bool) error {
 	for !l.ending.Load() {
 		if err := c.SetDeadline(time.Now().Add(limit)); err != nil {
 			return err
 		}
-		a, err := c.ask(r.Next())
+		a, err := c.Ask(r.Next())
 		if err != nil {
 			return err
 		}

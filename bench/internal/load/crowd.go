@@ -33,12 +33,12 @@ func Crowd(addr string, requests []*Request, spread, patience time.Duration) []A
 
 // arrive asks for one stream.
 func arrive(addr string, request []byte, patience time.Duration) Arrival {
-	c, err := dial(addr)
+	c, err := Dial(addr)
 	if err != nil {
 		return Arrival{End: time.Now(), Err: err}
 	}
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(patience))
-	a, err := c.ask(request)
+	a, err := c.Ask(request)
 	return Arrival{Answered: err == nil && a.Whole(true) && !a.First.IsZero(), End: time.Now(), Err: err}
 }

@@ -17,7 +17,7 @@ type Sample struct {
 // Open asks so many times a second, whether or not it is answered: client i of n sends the requests i, i+n,
 // i+2n … of one steady beat. It is for one goroutine and keeps its connections from one run to the next.
 type Open struct {
-	clients  []*client
+	clients  []*Client
 	requests []*Request
 	stream   bool
 }
@@ -26,7 +26,7 @@ type Open struct {
 func NewOpen(addr string, requests []*Request, stream bool) (*Open, error) {
 	o := &Open{requests: requests, stream: stream}
 	for range requests {
-		c, err := dial(addr)
+		c, err := Dial(addr)
 		if err != nil {
 			return nil, errors.Join(err, o.Close())
 		}
@@ -53,13 +53,13 @@ func (o *Open) Run(n int, beat time.Duration) ([]Sample, error) {
 }
 
 // one sends one request when it is due.
-func (o *Open) one(c *client, request []byte, due time.Time, s *Sample) error {
+func (o *Open) one(c *Client, request []byte, due time.Time, s *Sample) error {
 	time.Sleep(time.Until(due))
 	sent := time.Now()
 	if err := c.SetDeadline(sent.Add(limit)); err != nil {
 		return err
 	}
-	a, err := c.ask(request)
+	a, err := c.Ask(request)
 	if err != nil {
 		return err
 	}
