@@ -53,14 +53,17 @@ func (c *call) outgoingHeader(up *upstream) http.Header {
 	if c.continuing() {
 		delete(h, "Content-Encoding")
 	}
-	delete(h, "Expect")                         // the body has arrived
-	h["Accept-Encoding"] = []string{"identity"} // the gateway has to see where the content begins
+	delete(h, "Expect")                   // the body has arrived
+	h["Accept-Encoding"] = identityCoding // the gateway has to see where the content begins
 	h[viaHeader] = append(slices.Clip(h[viaHeader]), c.gateway.id)
 	if _, ok := h["User-Agent"]; !ok {
-		h["User-Agent"] = []string{""} // without one, net/http would add its own
+		h["User-Agent"] = noAgent // without one, net/http would add its own
 	}
 	return h
 }
+
+// Values of headers that every request has. They are not to be changed.
+var identityCoding, noAgent = []string{"identity"}, []string{""}
 
 // authorize removes the credentials that are not for the upstream from a request,
 // and sets the upstream's own key if it has one.

@@ -190,6 +190,9 @@ func (s *sharedRequest) send() (*http.Response, error) {
 		release, err = s.leader.askForModel(req, s.at.model)
 		defer release()
 	}
+	if err == nil {
+		caller.Announce(req.Header) // no other goroutine has it yet
+	}
 	if err != nil { // the upstream cannot even be asked
 		run := s.failover.Run
 		run.Tries++

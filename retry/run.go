@@ -50,8 +50,11 @@ func (r *run) begin(ctx context.Context) {
 // beginning has passed, though not in this run.
 func (r *run) finishWait() error {
 	w := r.Resume
+	if w.Fault == nil {
+		return nil
+	}
 	left := w.Due.Sub(r.Clock.Now())
-	if w.Fault == nil || left <= 0 {
+	if left <= 0 {
 		return nil
 	}
 	w.Verdict.Wait = min(left, w.Verdict.Wait) // a clock that was set back does not lengthen it

@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/ridethrough/ridethrough/turn"
@@ -22,6 +23,8 @@ type Caller struct {
 	OnEvent func(turn.Event, *Hold) // called in the goroutine of the request for each event; nil: at the end of the hold
 
 	waited time.Duration // by gateways, since it was taken last
+	budget time.Duration // that text is
+	text   []string
 }
 
 // TakeWaited returns how long gateways have waited since the last call. It is for the goroutine of the requests.
@@ -45,23 +48,49 @@ func From(ctx context.Context) *Caller {
 	return c
 }
 
+// accepted is the value of Accept, and not to be changed.
+var accepted = []string{Type}
+
+// Announce sets the headers that tell a gateway of the caller. Send does so with a copy, unless they are set.
+func (c *Caller) Announce(h http.Header) {
+	h[Accept] = accepted
+	if left := c.left(); left != nil {
+		h[MaxWait] = left
+	} else {
+		delete(h, MaxWait)
+	}
+}
+
+// left returns the value of MaxWait, which is not to be changed; nil: there is no limit.
+func (c *Caller) left() []string {
+	if c.Budget == nil {
+		return nil
+	}
+	left := c.Budget()
+	switch {
+	case left <= 0:
+		return nil
+	case c.text == nil || left != c.budget:
+		c.budget, c.text = left, []string{left.Round(time.Millisecond).String()}
+	}
+	return c.text
+}
+
 // Send sends a request. If the gateway that answers holds it, Send calls OnEvent until the answer comes, and
 // returns that. hold is called at the beginning of the preamble and returns what is called at its end.
 func (c *Caller) Send(base http.RoundTripper, req *http.Request, hold func() (end func())) (*http.Response, error) {
-	out := *req
-	out.Header = req.Header.Clone()
-	out.Header[Accept] = []string{Type}
-	if c.Budget != nil {
-		if left := c.Budget(); left > 0 {
-			out.Header[MaxWait] = []string{left.Round(time.Millisecond).String()}
-		}
+	if left := c.left(); !slices.Equal(req.Header[Accept], accepted) || !slices.Equal(req.Header[MaxWait], left) {
+		out := *req
+		out.Header = req.Header.Clone()
+		c.Announce(out.Header)
+		req = &out
 	}
-	resp, err := base.RoundTrip(&out)
+	resp, err := base.RoundTrip(req)
 	if err != nil || resp == nil || resp.Header.Get("Content-Type") != Type {
 		return resp, err
 	}
 	defer hold()()
-	h := &Hold{base: base, req: &out, call: resp.Header.Get(Call), body: resp.Body}
+	h := &Hold{base: base, req: req, call: resp.Header.Get(Call), body: resp.Body}
 	defer func() {
 		h.endWait(false)
 		c.waited += h.Waited
