@@ -27,6 +27,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
+	"github.com/ridethrough/ridethrough/internal/operation/collector"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/logging"
@@ -95,6 +96,7 @@ type Extension interface {
 // run serves until ctx ends.
 func (c *serveCmd) run(ctx context.Context, t configflags.Resolved, to io.Writer) error {
 	signal.Ignore(syscall.SIGPIPE) // a closed log must not end waiting requests
+	defer collector.Start().Stop()
 	l, err := command.Listen(t.Config.Listen, "--listen")
 	if err != nil {
 		return err

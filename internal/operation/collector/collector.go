@@ -1,0 +1,117 @@
+// Package collector keeps the garbage collector from taking a large share of a busy program's time.
+//
+// A collection costs about as much as what is live, and by default the next one begins when as much has been
+// allocated again. What a request allocates so costs the same over and over, however small the program is. While
+// collections are frequent, this package has the next one begin only when the heap has a certain size. A program at
+// rest, and one with more live than that, are collected as Go does by default.
+package collector
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"time"
+)
+
+const (
+	usual = 100      // per cent of what is live: Go's own
+	roomy = 32 << 20 // to which the heap may grow while collections are frequent
+	step  = 20       // per cent points that are worth a change
+)
+
+// When collections are frequent: so many in a row are so close to each other. A program that starts has fewer. Then
+// they become rarer, and are frequent up to a longer time.
+const (
+	frequent = 250 * time.Millisecond
+	inARow   = 16
+	still    = time.Second
+)
+
+// Collector sets when collections begin, until Stop.
+type Collector struct {
+	mu      sync.Mutex
+	stopped bool
+	percent int
+	last    time.Time // of a collection
+	row     int       // frequent ones up to it
+}
+
+// Start begins to set when collections begin; nil: the user has set it in GOGC. There must be one Collector at most.
+func Start() *Collector {
+	if os.Getenv("GOGC") != "" {
+		return nil
+	}
+	c := &Collector{percent: usual, last: time.Now()}
+	c.watch()
+	return c
+}
+
+// sentinel is an object that each collection finds unused.
+type sentinel struct{ _ *sentinel }
+
+// watch calls collected after the next collection.
+func (c *Collector) watch() {
+	runtime.AddCleanup(new(sentinel), (*Collector).collected, c)
+}
+
+// collected notes a collection.
+func (c *Collector) collected() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return
+	}
+	now := time.Now()
+	c.row = rowAfter(c.row, now.Sub(c.last))
+	c.set(percentFor(scanned(), c.row))
+	c.last = now
+	c.watch()
+}
+
+// set sets the percentage, where it differs enough to be worth stopping the program for a moment.
+func (c *Collector) set(percent int) {
+	if d := percent - c.percent; d == 0 || percent != usual && -step < d && d < step {
+		return
+	}
+	c.percent = percent
+	debug.SetGCPercent(percent)
+}
+
+// Stop sets Go's own percentage again.
+func (c *Collector) Stop() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = true
+	c.set(usual)
+}
+
+// sizes are of what a collection has to look at, and keeps.
+type sizes struct{ live, stacks, globals uint64 }
+
+// scanned returns the sizes of the latest collection.
+func scanned() sizes {
+	all := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
+	metrics.Read(all)
+	return sizes{all[0].Value.Uint64(), all[1].Value.Uint64(), all[2].Value.Uint64()}
+}
+
+// rowAfter returns how many collections in a row have been frequent with one that comes some time after the last.
+func rowAfter(row int, since time.Duration) int {
+	if since < frequent || row >= inARow && since < still {
+		return row + 1
+	}
+	return 0
+}
+
+// percentFor returns by how much of what it has to look at the heap may grow until the next collection.
+func percentFor(s sizes, row int) int {
+	if row < inARow || s.live >= roomy/2 {
+		return usual
+	}
+	return max(usual, int(100*(roomy-s.live)/(s.live+s.stacks+s.globals+1)))
+}
