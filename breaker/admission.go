@@ -71,8 +71,9 @@ func (b *Breaker) grant(c *Caller, now time.Time) {
 		if ci != nil && ci.open && !ci.probing(now) {
 			c.probes = true
 			ci.probe, ci.probedAt, ci.probeFailed = c, now, false
-			ci.probeNow, ci.probeAtOnce = false, false
+			ci.probeNow, ci.probeAtOnce, ci.peerProbe = false, false, ""
 			ci.setTimer(now)
+			ci.tell(Probing, now)
 		}
 	}
 	c.wakeUp()

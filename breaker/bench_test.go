@@ -30,6 +30,24 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
+// BenchmarkPassInAFleet is the same while the breaker is joined with others: it tells them nothing.
+func BenchmarkPassInAFleet(b *testing.B) {
+	var g breaker.Breaker
+	g.Join(noNews{b})
+	b.ReportAllocs()
+	for b.Loop() {
+		permit(b, &g, opus, nil)
+	}
+}
+
+// noNews are peers that nothing is to be told.
+type noNews struct{ b *testing.B }
+
+func (p noNews) Tell(n breaker.News)              { p.b.Errorf("the peers are told of %s, want nothing", n.What) }
+func (noNews) Turn(breaker.Circuit, int) int      { return 9 }
+func (noNews) Share(breaker.Circuit, int) float64 { return 0.1 }
+func (noNews) Number() int                        { return 10 }
+
 // BenchmarkTwoClocks is a baseline of BenchmarkPass: it looks at the clock once
 // when a call enters and once when it leaves.
 func BenchmarkTwoClocks(b *testing.B) {

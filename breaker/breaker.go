@@ -26,6 +26,9 @@
 // for long while its upstream answers others is woken for an early retry, after
 // 5 s where the upstream fails in part and after 30 s else.
 //
+// Breakers of several processes act as one where they are joined, see [Peers]: one probe for all of them, and their
+// slow starts and retry budgets are one.
+//
 // Each logical call takes a [Caller] from the breaker, which is the Breaker of a
 // retry.Retrier. The breaker decides which call goes when. How often and how
 // long a call may wait is up to its policy. There is no goroutine behind it:
@@ -62,6 +65,9 @@ type Breaker struct {
 	answered  time.Time // the latest success
 	batches   bool      // SlowStart is in progress
 	faulted   bool      // there was a fault about the upstream since it began
+
+	peers Peers             // nil: none
+	back  map[key]time.Time // when outages have ended, of late; only with peers
 
 	pausedAt time.Time // zero: it is not
 	pausedBy string

@@ -100,6 +100,10 @@ type circuit struct {
 	probeNow     bool      // even before that
 	searchedAt   time.Time // when no sleeping call could go as an early probe
 
+	peerProbe string    // the peer whose probe is in progress; "": none
+	suspected time.Time // a peer has told of an outage, and this one is answered; zero: none has
+	hintedAt  time.Time // when an answer was told of last, or a probe sent because of one
+
 	earlyRetryAt  time.Time     // when the latest was sent
 	earlyRetryGap time.Duration // between two of them, as those before have fared; 0: as little as may be
 
@@ -107,6 +111,7 @@ type circuit struct {
 	awaitingProbe queue // in Acquire
 	starting      queue // in the slow start
 	slowStart     slowStart
+	startShare    float64 // the share of its slow start in those of all peers, once it has closed
 	timer         clock.Timer
 	timerAt       time.Time // zero: it is not set
 }
@@ -140,7 +145,7 @@ func (b *Breaker) evict() {
 	}
 	if oldest != nil {
 		oldest.close()
-		oldest.faults, oldest.silences, oldest.recent.faults = 0, 0, 0
+		oldest.faults, oldest.silences, oldest.recent.faults, oldest.suspected = 0, 0, 0, time.Time{}
 		oldest.forget()
 	}
 }
@@ -188,7 +193,7 @@ func (ci *circuit) forget() {
 	}
 	ci.stopTimer()
 	ci.endSlowStart()
-	if !ci.open && ci.faults == 0 && ci.recent.faults == 0 && ci.breaker.circuits[ci.key] == ci {
+	if !ci.open && ci.faults == 0 && ci.recent.faults == 0 && ci.suspected.IsZero() && ci.breaker.circuits[ci.key] == ci {
 		delete(ci.breaker.circuits, ci.key)
 	}
 }
@@ -198,6 +203,9 @@ func (ci *circuit) forget() {
 func (b *Breaker) ageWindows(now time.Time) {
 	b.aged = now
 	for _, ci := range b.circuits {
+		if now.Sub(ci.suspected) > suspicion {
+			ci.suspected = time.Time{}
+		}
 		if ci.recent.age(now); ci.recent.faults < 0.5 {
 			ci.recent.faults = 0
 			ci.forget()
@@ -224,7 +232,7 @@ func (ci *circuit) close() {
 	if ci.open {
 		ci.breaker.degraded--
 	}
-	ci.open, ci.probe, ci.failedProbes, ci.probeAtOnce, ci.probeNow = false, nil, 0, false, false
+	ci.open, ci.probe, ci.peerProbe, ci.failedProbes, ci.probeAtOnce, ci.probeNow = false, nil, "", 0, false, false
 	ci.cooldown, ci.resetAt = time.Time{}, time.Time{}
 }
 

@@ -46,7 +46,7 @@ func (ci *circuit) nextEarlyRetry() time.Time {
 // earlyRetrySpacing is the time between two early retries: all of them are no
 // more than the usual calls, or one per second. Each that passes halves it.
 func (ci *circuit) earlyRetrySpacing() time.Duration {
-	least := time.Duration(float64(time.Second) / max(1, ci.breaker.traffic.usual()))
+	least := time.Duration(float64(time.Second) / max(ci.breaker.part(), ci.breaker.traffic.usual()))
 	return min(max(ci.earlyRetryGap, least), maxSpacing)
 }
 
@@ -73,7 +73,7 @@ func (ci *circuit) retryEarly(now time.Time) {
 			c.move(&ci.sleeping)
 			continue
 		}
-		if b.noToken.n == 0 && b.budget.take(now) {
+		if b.noToken.n == 0 && b.budget.take(now, b.part()) {
 			b.wakeEarly(c, now)
 			ci.forget()
 		}

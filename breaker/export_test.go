@@ -49,13 +49,13 @@ func Spacing(age time.Duration) time.Duration {
 type Budget struct{ b budget }
 
 // Take takes a token.
-func (b *Budget) Take(now time.Time) bool { return b.b.take(now) }
+func (b *Budget) Take(now time.Time) bool { return b.b.take(now, 1) }
 
 // Give puts a token back.
 func (b *Budget) Give() { b.b.give() }
 
 // Next returns how long it takes until a token has come.
-func (b *Budget) Next() time.Duration { return b.b.next() }
+func (b *Budget) Next() time.Duration { return b.b.next(1) }
 
 // Usual returns the usual rate after buckets with so many calls each, half a
 // second apart.
@@ -84,7 +84,7 @@ func (b *Breaker) Traffic() (current, usual, peak float64) {
 // many usual calls per second. It slows down at a fault before batch faultAt.
 func Batches(calls, n, faultAt int, usual float64) []float64 {
 	b := &Breaker{traffic: traffic{sum: usual * bucketLength.Seconds(), weight: 1}}
-	ci := circuit{breaker: b, slowStart: slowStart{on: true, batch: 1, entered: calls}}
+	ci := circuit{breaker: b, slowStart: slowStart{on: true, batch: 1, entered: calls, share: 1}}
 	var all []float64
 	for i := range n {
 		if i == faultAt && faultAt > 0 {

@@ -68,7 +68,7 @@ func (ci *circuit) statedWait() bool { return ci.open && !ci.cooldown.IsZero() }
 
 // probing reports whether there is a probe to wait for.
 func (ci *circuit) probing(now time.Time) bool {
-	return ci.probe != nil && now.Sub(ci.probedAt) < ci.probeLimit()
+	return (ci.probe != nil || ci.peerProbe != "") && now.Sub(ci.probedAt) < ci.probeLimit()
 }
 
 // probeLimit is for how long a probe is waited for.
@@ -86,10 +86,21 @@ func (ci *circuit) mayProbe(now time.Time) bool {
 
 // probeDue is when the next probe may go.
 func (ci *circuit) probeDue(now time.Time) time.Time {
-	if ci.probeNow || ci.probeAtOnce {
+	switch {
+	case ci.probeNow:
 		return now
+	case ci.probeAtOnce:
+		return ci.firstProbe(now)
 	}
-	return ci.probedAt.Add(ci.spacing())
+	return ci.probedAt.Add(ci.spacing() + ci.turn())
+}
+
+// firstProbe is when the first probe after a cooldown may go.
+func (ci *circuit) firstProbe(now time.Time) time.Time {
+	if turn := ci.turn(); turn > 0 {
+		return ci.cooldown.Add(turn)
+	}
+	return now
 }
 
 // spacing is the least time between two probes: little in a short outage, whose
@@ -114,15 +125,20 @@ func (ci *circuit) nextEarlyProbe(now time.Time) time.Time {
 		if ci.searchedAt.After(ci.probedAt) {
 			return ci.searchedAt.Add(maxSpacing)
 		}
-		return now
-	case n < 2:
+		return ci.firstProbe(now)
+	case n == 0:
+		return time.Time{}
+	}
+	all := float64(n) / ci.share(ci.sleeping.n) // in the fleet
+	if all < 2 {
 		return time.Time{}
 	}
 	last := ci.probedAt
 	if ci.searchedAt.After(last) {
 		last = ci.searchedAt
 	}
-	return last.Add(max(ci.spacing(), ci.sleeping.sum/n/n))
+	usual := time.Duration(float64(ci.sleeping.sum/n) / all)
+	return last.Add(max(ci.spacing(), usual) + ci.turn())
 }
 
 // probeEarly wakes the call that has not been sent for longest, if nothing else

@@ -76,10 +76,23 @@ func (b *Breaker) success(c *Caller, now time.Time) {
 
 // recover closes the circuit and returns the calls that waited for that.
 func (ci *circuit) recover(now time.Time) (free []*Caller) {
-	ci.faults, ci.silences, ci.changed, ci.answered = 0, 0, now, now
+	ci.answered = now
+	switch {
+	case ci.open:
+		ci.tellBack(now)
+	case !ci.suspected.IsZero():
+		ci.tellAnswers(now)
+	}
+	return ci.end(now)
+}
+
+// end closes the circuit without telling the peers.
+func (ci *circuit) end(now time.Time) (free []*Caller) {
+	ci.faults, ci.silences, ci.changed = 0, 0, now
 	if ci.open {
 		stated := ci.statedWait()
 		ci.close()
+		ci.startShare = ci.share(ci.waiting())
 		if free = append(ci.awaitingProbe.drain(), ci.sleeping.drain()...); stated {
 			slices.SortStableFunc(free, (*Caller).before)
 		}
@@ -109,7 +122,7 @@ func (b *Breaker) failure(c *Caller, f *fault.Error, now time.Time) {
 	ci := b.circuit(c.key(l), now)
 	ci.count(c, f, now)
 	if !ci.recent.failsInPart() {
-		b.slowDown(c)
+		b.slowDown(c, now)
 	}
 	ci.failed(c, f, l, now)
 	if l == host && !c.ModelOnly && !ci.several { // so far it may be the model's
@@ -132,22 +145,32 @@ func (b *Breaker) hostAnswered(c *Caller, now time.Time) {
 func (ci *circuit) failed(c *Caller, f *fault.Error, l level, now time.Time) {
 	wait := f.RetryAfter(now)
 	cooldown := l == credential && wait > 0
+	tells := ci.probe == c
 	if cooldown {
+		before := ci.cooldown
 		ci.coolDown(wait, now)
+		tells = tells || ci.cooldown.Sub(before) > time.Second
 	}
 	if c.resumes && !ci.open {
 		ci.failEarlyRetry()
 	}
 	if !ci.open && ci.opens(c) {
 		ci.trip(now)
+		tells = true
 	}
-	if ci.open && (cooldown || ci.probe == c || ci.probe == nil) {
+	if ci.open && (cooldown || ci.probe == c || ci.probe == nil && ci.peerProbe == "") {
 		ci.probeFault(c, now)
+	}
+	if tells {
+		ci.tell(Failed, now)
 	}
 }
 
 // opens reports whether the faults in a row open the circuit after one of a call.
 func (ci *circuit) opens(c *Caller) bool {
+	if !ci.suspected.IsZero() && !ci.recent.failsInPart() {
+		return true
+	}
 	if ci.key == (key{}) && !ci.several {
 		return false // the model's own opens
 	}
@@ -158,11 +181,15 @@ func (ci *circuit) opens(c *Caller) bool {
 }
 
 // slowDown slows down the slow starts that concern a call.
-func (b *Breaker) slowDown(c *Caller) {
+func (b *Breaker) slowDown(c *Caller, now time.Time) {
 	for _, ci := range b.of(c) {
-		if ci != nil {
-			ci.slowStart.slowDown()
+		if ci == nil {
+			continue
 		}
+		if ci.slowStart.on && !ci.slowStart.slowed {
+			ci.tell(Slowed, now)
+		}
+		ci.slowStart.slowDown()
 	}
 }
 

@@ -1,6 +1,7 @@
 package breaker
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -59,6 +60,7 @@ type slowStart struct {
 	slowed  bool    // a fault has ended its growth
 	credit  float64 // calls that may go now
 	entered int     // calls that have been in it
+	share   float64 // this breaker's share of the calls that wait in the fleet
 	at      time.Time
 }
 
@@ -87,7 +89,7 @@ func (b *Breaker) release(free []*Caller, k key, now time.Time) {
 func (ci *circuit) enqueue(c *Caller) {
 	if !ci.slowStart.on {
 		ci.breaker.degraded++
-		ci.slowStart = slowStart{on: true, batch: 1}
+		ci.slowStart = slowStart{on: true, batch: 1, share: cmp.Or(ci.startShare, 1)}
 	}
 	ci.slowStart.entered++
 	c.move(&ci.starting)
@@ -118,10 +120,10 @@ func (ci *circuit) startBatch(now time.Time) {
 func (ci *circuit) batch() float64 {
 	p, most := &ci.slowStart, ci.maxBatch()
 	if p.batch == 1 && !p.slowed {
-		return 1
+		return p.share
 	}
 	least := max(float64(p.entered)/20, ci.breaker.traffic.usual()) * startInterval.Seconds()
-	return min(max(p.batch, least), most)
+	return min(max(p.batch*p.share, least), most)
 }
 
 // maxBatch returns the most calls of an interval: twice the usual rate, but at
@@ -129,7 +131,7 @@ func (ci *circuit) batch() float64 {
 // seconds. A small number does not go all at once.
 func (ci *circuit) maxBatch() float64 {
 	n, t := float64(ci.slowStart.entered), &ci.breaker.traffic
-	rate := min(max(2*max(t.usual(), t.peak), n/20, 1/minSpacing.Seconds()), 1.6*n)
+	rate := min(max(2*max(t.usual(), t.peak), n/20, ci.slowStart.share/minSpacing.Seconds()), 1.6*n)
 	return rate * startInterval.Seconds()
 }
 

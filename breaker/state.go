@@ -92,7 +92,7 @@ func (ci *circuit) state(now time.Time) Outage {
 	o := Outage{
 		Level: levelNames[ci.level], Scope: ci.Scope,
 		Since: ci.firstFault, Latest: ci.changed, Fault: ci.latest, Probes: ci.failedProbes,
-		Waiting: ci.sleeping.n + ci.awaitingProbe.n + ci.starting.n,
+		Waiting: ci.waiting(),
 		Probing: ci.probing(now), Recovering: ci.slowStart.on,
 	}
 	if ci.open && ci.coolsDown(now) {
