@@ -13,7 +13,6 @@ import (
 	"iter"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"runtime/debug"
@@ -26,6 +25,7 @@ import (
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/natstest"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
@@ -69,7 +69,7 @@ func live(config string) error {
 	if err := json.Unmarshal([]byte(config), &c); err != nil {
 		return err
 	}
-	e, err := jetstream.Open(context.Background(), c.config())
+	e, err := c.open(context.Background())
 	if err != nil {
 		return err
 	}
@@ -206,23 +206,32 @@ type process struct {
 
 // storeConfig is where a process has its store.
 type storeConfig struct {
-	Dir                   string
-	Sound                 bool     // the turns of the process end well, if it lives
-	Deaf                  bool     // its agent is deafAgent
-	Steer                 string   // the conversation whose turn it steers in its wait; "": none
-	Node, Listen, Clients string   // of a node of a cluster; "": the process is alone
-	Peers                 []string // the other nodes, too
+	Dir   string        // of its store; "": that of a cluster
+	Node  natstest.Node // which the process runs
+	URL   string        // of the cluster
+	Sound bool          // the turns of the process end well, if it lives
+	Deaf  bool          // its agent is deafAgent
+	Steer string        // the conversation whose turn it steers in its wait; "": none
 }
 
-// secret is known to all nodes.
-const secret = "known-to-these-processes"
+func (p storeConfig) directory() jetstream.Config {
+	return jetstream.Config{Dir: p.Dir, Lease: time.Second, Reserve: 1}
+}
 
-func (p storeConfig) config() jetstream.Config {
-	c := jetstream.Config{Dir: p.Dir, Lease: time.Second, Reserve: 1}
-	if p.Node != "" {
-		c.Cluster = &jetstream.Cluster{Name: "test", Node: p.Node, Listen: p.Listen, Peers: p.Peers, Clients: p.Clients, Secret: secret}
+// remote uses the cluster at a URL.
+func remote(url string) jetstream.Remote {
+	return jetstream.Remote{URL: url, Replicas: 3, Lease: time.Second}
+}
+
+// open opens the process's store, and runs its node of the cluster until the process ends.
+func (p storeConfig) open(ctx context.Context) (store.Store, error) {
+	if p.Dir != "" {
+		return jetstream.Open(ctx, p.directory())
 	}
-	return c
+	if _, err := natstest.Start(p.Node.Options()); err != nil {
+		return nil, err
+	}
+	return jetstream.Dial(ctx, remote(p.URL))
 }
 
 // launch starts a process on a store.
@@ -312,7 +321,7 @@ func TestRunner_SurvivesKilledProcesses(t *testing.T) {
 		kills, turns = 200, 100
 	}
 	store := storeConfig{Dir: t.TempDir()}
-	e := opened(t, store.config())
+	e := opened(t, store.directory())
 	accepted := accept(t, e, 40, turns)
 	shut(t, e)
 	for range kills {
@@ -325,7 +334,7 @@ func TestRunner_SurvivesKilledProcesses(t *testing.T) {
 	p.expect(t, "ready")
 	p.expect(t, "settled")
 	p.end(t)
-	wantEverything(t, review(t, opened(t, store.config()), accepted))
+	wantEverything(t, review(t, opened(t, store.directory()), accepted))
 }
 
 // A process that is killed in the wait of a turn that was steered has not lost what was said: the next one hears
@@ -335,7 +344,7 @@ func TestSteer_SurvivesAKilledProcess(t *testing.T) {
 		t.Skip("it kills a process, without the race detector")
 	}
 	store := storeConfig{Dir: t.TempDir(), Deaf: true}
-	e := opened(t, store.config())
+	e := opened(t, store.directory())
 	accepted := accept(t, e, 1, 1)
 	shut(t, e)
 	steering := store
@@ -348,7 +357,7 @@ func TestSteer_SurvivesAKilledProcess(t *testing.T) {
 	p.expect(t, "ready")
 	p.expect(t, "settled")
 	p.end(t)
-	e = opened(t, store.config())
+	e = opened(t, store.directory())
 	count := review(t, e, accepted)
 	if count["turn-sealed"] != 1 || count["user-message"] != 2 {
 		t.Errorf("%d turns and %d messages, want 1 and 2", count["turn-sealed"], count["user-message"])
@@ -367,7 +376,7 @@ func TestRunner_CrashLoopOfProcessFailsNoTurn(t *testing.T) {
 		t.Skip("it takes five minutes: -args -crashloop, without the race detector")
 	}
 	store := storeConfig{Dir: t.TempDir(), Sound: true}
-	e := opened(t, store.config())
+	e := opened(t, store.directory())
 	accepted := accept(t, e, 60, 5)
 	shut(t, e)
 	began := time.Now()
@@ -382,7 +391,7 @@ func TestRunner_CrashLoopOfProcessFailsNoTurn(t *testing.T) {
 	p.expect(t, "ready")
 	p.expectWithin(t, 5*time.Minute, "settled")
 	p.end(t)
-	e = opened(t, store.config())
+	e = opened(t, store.directory())
 	count, ends := review(t, e, accepted), map[string]int{}
 	for id := range accepted {
 		for _, status := range turns(t, conversation.New(conversation.Config{Store: e}), id) {
@@ -413,29 +422,6 @@ func shut(t *testing.T, e store.Store) {
 	}
 }
 
-// nodes returns the stores of three nodes of one cluster on this machine, and
-// how to reach it.
-func nodes(t *testing.T) (stores []storeConfig, r jetstream.Remote) {
-	t.Helper()
-	var ports []string
-	for range 6 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatalf("listen: %v", err)
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().String())
-	}
-	var urls []string
-	for n := range 3 {
-		stores = append(stores, storeConfig{
-			Dir: t.TempDir(), Node: fmt.Sprint("n", n), Listen: ports[n], Peers: ports[:3], Clients: ports[3+n],
-		})
-		urls = append(urls, "nats://ridethrough:"+secret+"@"+ports[3+n])
-	}
-	return stores, jetstream.Remote{URL: strings.Join(urls, ","), Replicas: 3, Lease: time.Second}
-}
-
 // The same with three nodes of a cluster, of which one after the other is
 // killed and comes back.
 func TestRunner_SurvivesKilledClusterNodes(t *testing.T) {
@@ -446,15 +432,17 @@ func TestRunner_SurvivesKilledClusterNodes(t *testing.T) {
 	if *long {
 		kills, turns = 60, 40
 	}
-	stores, remote := nodes(t)
+	nodes := natstest.Nodes(t, 3)
+	url := natstest.URLs(nodes)
+	start := func(i int) *process { return launch(t, storeConfig{Node: nodes[i], URL: url}) }
 	var alive []*process
-	for _, c := range stores {
-		alive = append(alive, launch(t, c))
+	for i := range nodes {
+		alive = append(alive, start(i))
 	}
 	for _, p := range alive {
 		p.expect(t, "ready")
 	}
-	e, err := jetstream.Dial(t.Context(), remote)
+	e, err := jetstream.Dial(t.Context(), remote(url))
 	if err != nil {
 		t.Fatalf("dial: %v", err)
 	}
@@ -464,7 +452,7 @@ func TestRunner_SurvivesKilledClusterNodes(t *testing.T) {
 		victim := rand.IntN(3)
 		alive[victim].kill()
 		_ = pause(t.Context(), time.Duration(rand.IntN(2000))*time.Millisecond)
-		alive[victim] = launch(t, stores[victim])
+		alive[victim] = start(victim)
 		alive[victim].expect(t, "ready")
 	}
 	for left := int64(1); left > 0 && pause(t.Context(), 200*time.Millisecond) == nil; {

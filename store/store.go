@@ -67,7 +67,7 @@ type Lifecycle interface {
 
 // Health is the state of a store.
 type Health struct {
-	Mode        string        // "memory", "standalone", "cluster" or "remote"
+	Mode        string        // "memory", "standalone" or "remote"
 	Dir         string        // the directory on this machine; "": none
 	Server      string        // the server's version; "": there is no server
 	Replicas    int           // of everything, on as many servers; 0: not known

@@ -3,14 +3,13 @@ package cli_test
 import (
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats-server/v2/server"
+	"github.com/ridethrough/ridethrough/internal/natstest"
 )
 
 // call sends a JSON request and returns the status and the body.
@@ -122,27 +121,17 @@ func TestServe_TakesTheStoreOverWhenItIsFree(t *testing.T) {
 
 // The gateway does not wait for the servers of its conversations, and uses them once they are there.
 func TestServe_StartedWhileNATSIsAway(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("listen: %v", err)
-	}
-	addr := l.Addr().(*net.TCPAddr)
-	l.Close()
-	s := start(t, "serve", "--listen", "127.0.0.1:0", "--nats", "nats://"+addr.String())
+	port := natstest.Ports(t, 1)[0]
+	s := start(t, "serve", "--listen", "127.0.0.1:0", "--nats", natstest.URL(port))
 	url := s.waitForLogs(t, "listening", "conversations are off until their store can be opened")["listening"]["url"].(string)
 	for path, want := range map[string]int{"livez": 200, "readyz": 200, "conversations": 503} {
 		if status, text := call(t, "GET", url+"/-/"+path, ""); status != want {
 			t.Errorf("GET %s without NATS: got %d %s, want %d", path, status, text, want)
 		}
 	}
-	servers, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: addr.Port, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoSigs: true, NoLog: true,
-	})
-	if err != nil {
-		t.Fatalf("new NATS server: %v", err)
-	}
-	servers.Start()
-	defer func() { servers.Shutdown(); servers.WaitForShutdown() }()
+	o := natstest.Options(t.TempDir())
+	o.Port = port
+	natstest.Run(t, o)
 	s.waitForLog(t, "conversations are available")
 	if status, text := call(t, "GET", url+"/-/conversations", ""); status != 200 {
 		t.Errorf("GET conversations with NATS: got %d %s, want 200", status, text)

@@ -13,13 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/cli"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/natstest"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
@@ -160,17 +159,7 @@ func TestImport_WaitingTurnKeepsItsTimeInAnotherDirectory(t *testing.T) {
 
 // Only the test uses the servers.
 func TestImport_WaitingTurnKeepsItsTimeOnNATS(t *testing.T) {
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoSigs: true, NoLog: true,
-	})
-	if err != nil {
-		t.Fatalf("new NATS server: %v", err)
-	}
-	s.Start()
-	defer func() { s.Shutdown(); s.WaitForShutdown() }()
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not start")
-	}
+	s := natstest.Run(t, natstest.Options(t.TempDir()))
 	dir, env := t.TempDir(), []string{"RIDETHROUGH_NATS=" + s.ClientURL()}
 	var wait conversation.Wait
 	withStore(t, dir, 2*time.Second, []llmtest.Answer{busy}, func(h *conversation.Runner) {

@@ -203,13 +203,13 @@ type Inspection struct {
 	Damaged []string     // names of the files that cannot be read completely
 }
 
-// Inspect checks the files of a closed standalone store in a directory and changes nothing. [Open] repairs
+// Inspect checks the files of a closed store in a directory and changes nothing. [Open] repairs
 // what it reports, as far as that is possible.
 func Inspect(ctx context.Context, dir string) (i Inspection, err error) {
 	if !Exists(dir) {
 		return i, fmt.Errorf("inspect store: %w: there is none in %s", os.ErrNotExist, dir)
 	}
-	d, err := openDirectory(dir, standalone)
+	d, err := openDirectory(dir)
 	if err != nil {
 		return i, fmt.Errorf("inspect store: %w", err)
 	}
@@ -228,14 +228,10 @@ func Inspect(ctx context.Context, dir string) (i Inspection, err error) {
 	return i, errors.Join(err, w.close())
 }
 
-// checkAndRepair prepares the files of a directory for the server. A node of a cluster repairs nothing: its
-// replica would differ from the others.
+// checkAndRepair prepares the files of a directory for the server.
 func (s *embeddedServer) checkAndRepair(ctx context.Context, c Config) (err error) {
 	if s.checked, err = checkFiles(ctx, c.Dir, s.watermarks.of); err != nil {
 		return err
-	}
-	if c.Cluster != nil {
-		return s.refuseDamaged()
 	}
 	for _, f := range s.checked {
 		if err := f.repair(c.Dir); err != nil {
@@ -245,25 +241,9 @@ func (s *embeddedServer) checkAndRepair(ctx context.Context, c Config) (err erro
 	return os.RemoveAll(filepath.Join(c.Dir, cleanName))
 }
 
-// refuseDamaged refuses files that are more than torn at the end by a crash.
-func (s *embeddedServer) refuseDamaged() error {
-	defer func() { s.checked = nil }()
-	for _, c := range s.checked {
-		for _, file := range c.report.Damaged {
-			if !file.Torn {
-				return fmt.Errorf("%s is damaged; delete the directory of this node, and it copies everything from the others", file.Name)
-			}
-		}
-	}
-	return nil
-}
-
 // noteLosses notes what the check has found, now that the records can be read.
 func (b *backend) noteLosses(ctx context.Context) error {
 	s := b.server
-	if s.checked == nil {
-		return nil
-	}
 	var all []store.Loss
 	for _, c := range s.checked {
 		for _, l := range c.losses {

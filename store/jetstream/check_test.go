@@ -499,24 +499,6 @@ func TestInspect_WorkIsNoLoss(t *testing.T) {
 	}
 }
 
-// A node that took messages out would differ from the others.
-func TestOpen_DamagedNodeOfAClusterIsRefused(t *testing.T) {
-	t.Parallel()
-	dir := writeStore(t)
-	writeFile(t, filepath.Join(dir, "format.json"), fmt.Sprintf(`{"format":%d,"mode":"cluster"}`, jetstream.Format))
-	name := filepath.Join(dir, logFiles, "1.blk")
-	data := read(t, name)
-	data[8] ^= 1
-	writeFile(t, name, string(data))
-	c := jetstream.Config{Dir: dir, Cluster: &jetstream.Cluster{Name: "a", Node: "a", Secret: "a", Listen: "127.0.0.1:1", Clients: "127.0.0.1:2"}}
-	if _, err := jetstream.Open(within(t), c); err == nil || !strings.Contains(err.Error(), name+" is damaged; delete the directory of this node") {
-		t.Errorf("open: got %v, want it to name %s", err, name)
-	}
-	if got := read(t, name); !bytes.Equal(got, data) {
-		t.Error("the file was changed")
-	}
-}
-
 func TestOpen_EndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	dir := writeStore(t)

@@ -10,35 +10,22 @@ import (
 	"errors"
 	"math/big"
 	"net"
-	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ridethrough/ridethrough/internal/natstest"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/jetstream"
 	"github.com/ridethrough/ridethrough/store/storetest"
 )
 
-// startNATS starts a plain NATS server and returns its URL.
+// startNATS runs a NATS server until the test ends, and returns its URL.
 func startNATS(t *testing.T) string {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoSigs: true, NoLog: true,
-	})
-	if err != nil {
-		t.Fatalf("make a NATS server: %v", err)
-	}
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(patience) {
-		t.Fatalf("the NATS server is not ready after %v", patience)
-	}
-	return s.ClientURL()
+	return natstest.Run(t, natstest.Options(t.TempDir())).ClientURL()
 }
 
 // dial uses servers until the test ends.
@@ -69,7 +56,7 @@ func TestDial_OldServerIsRefused(t *testing.T) {
 }
 
 func TestDial_NoServerIsUnavailable(t *testing.T) {
-	_, err := jetstream.Dial(t.Context(), jetstream.Remote{URL: "nats://" + freeAddresses(t, 1)[0]})
+	_, err := jetstream.Dial(t.Context(), jetstream.Remote{URL: natstest.URL(natstest.Ports(t, 1)[0])})
 	storetest.WantError(t, "dial", err, store.ErrUnavailable)
 }
 
@@ -133,93 +120,22 @@ func loopbackTLS(t *testing.T) *tls.Config {
 	}
 }
 
-func TestCluster_TLSAndSecretAreRequired(t *testing.T) {
+func TestDial_TLSAndSecretAreRequired(t *testing.T) {
 	t.Parallel()
-	configs, c := clusterConfigs(t, 3), loopbackTLS(t)
-	for i := range configs {
-		configs[i].Cluster.TLS = c
-	}
-	nodes := startCluster(t, configs)
-	at := storetest.Append(t, nodes[0], "c1", store.Position{}, "a")
-	client := dial(t, jetstream.Remote{URL: "tls://" + clientURL(configs[1])[len("nats://"):], TLS: c})
-	storetest.Append(t, client, "c1", at, "b")
-	storetest.WantLog(t, nodes[2], "c1", 0, append(storetest.Numbered(1, "a"), storetest.Numbered(2, "b")...)...)
-
+	c, o := loopbackTLS(t), natstest.Options(t.TempDir())
+	o.TLS, o.TLSConfig, o.Username, o.Password = true, c, "ridethrough", "secret"
+	address := natstest.Run(t, o).Addr().String()
+	s := dial(t, jetstream.Remote{URL: "tls://ridethrough:secret@" + address, TLS: c})
+	storetest.Append(t, s, "c1", store.Position{}, "a")
 	for name, r := range map[string]jetstream.Remote{
-		"no trusted certificate": {URL: clientURL(configs[1])},
-		"no secret":              {URL: "tls://" + configs[1].Cluster.Clients, TLS: c},
-		"a wrong secret":         {URL: "tls://ridethrough:guess@" + configs[1].Cluster.Clients, TLS: c},
+		"no trusted certificate": {URL: "nats://ridethrough:secret@" + address},
+		"no secret":              {URL: "tls://" + address, TLS: c},
+		"a wrong secret":         {URL: "tls://ridethrough:guess@" + address, TLS: c},
 	} {
 		if _, err := jetstream.Dial(t.Context(), r); err == nil {
 			t.Errorf("dial with %s: got no error", name)
 		}
 	}
-}
-
-const secret = "only-the-nodes-know"
-
-// oneCluster is held while a cluster runs: elections of two on a busy machine disturb each other.
-var oneCluster sync.Mutex
-
-// startCluster starts the nodes of a cluster until the test ends, concurrently: a
-// single one waits for others.
-func startCluster(t *testing.T, configs []jetstream.Config) []store.Store {
-	t.Helper()
-	oneCluster.Lock()
-	t.Cleanup(oneCluster.Unlock) // after the nodes are closed
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	nodes := make([]store.Store, len(configs))
-	var all sync.WaitGroup
-	for i := range configs {
-		all.Go(func() {
-			s, err := jetstream.Open(ctx, configs[i])
-			if err != nil {
-				t.Errorf("open node %d: %v", i, err)
-				return
-			}
-			nodes[i] = s
-			t.Cleanup(func() { _ = s.Close(context.WithoutCancel(t.Context())) })
-		})
-	}
-	all.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
-	return nodes
-}
-
-// clusterConfigs returns the configurations of the nodes of a cluster.
-func clusterConfigs(t *testing.T, size int) []jetstream.Config {
-	t.Helper()
-	all := make([]jetstream.Config, size)
-	routes, clients := freeAddresses(t, size), freeAddresses(t, size)
-	for i := range all {
-		all[i] = task{
-			Dir: filepath.Join(t.TempDir(), "node"), Node: string(rune('a' + i)), Listen: routes[i], Clients: clients[i], Peers: routes,
-		}.config()
-	}
-	return all
-}
-
-// clientURL is the URL of a node for clients.
-func clientURL(c jetstream.Config) string {
-	return "nats://ridethrough:" + secret + "@" + c.Cluster.Clients
-}
-
-// freeAddresses returns addresses on loopback that were free a moment ago.
-func freeAddresses(t *testing.T, n int) []string {
-	t.Helper()
-	all := make([]string, n)
-	for i := range all {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatalf("find a free port: %v", err)
-		}
-		defer func() { _ = l.Close() }()
-		all[i] = l.Addr().String()
-	}
-	return all
 }
 
 // clusterCases are the cases in which nodes could differ most.
@@ -232,13 +148,12 @@ var clusterCases = map[string]bool{
 	"one of many creates an entry":                    true,
 }
 
-// TestCluster_Conforms runs the other cases only with -long: they use the cluster
+// TestDial_ClusterConforms runs the other cases only with -long: they use the cluster
 // one after the other.
-func TestCluster_Conforms(t *testing.T) {
+func TestDial_ClusterConforms(t *testing.T) {
 	t.Parallel()
-	configs, known := clusterConfigs(t, 3), map[string]bool{}
-	startCluster(t, configs)
-	streams := connect(t, clientURL(configs[0]))
+	nodes, known := natstest.Cluster(t, 3), map[string]bool{}
+	streams := connect(t, natstest.URL(nodes[0].Client))
 	for _, c := range storetest.Cases() {
 		known[c.Name] = true
 		t.Run(c.Name, func(t *testing.T) {
@@ -250,7 +165,7 @@ func TestCluster_Conforms(t *testing.T) {
 					t.Fatalf("delete stream %s: %v", name, err)
 				}
 			}
-			c.Test(t, subject(dial(t, jetstream.Remote{URL: clientURL(configs[1]), Replicas: 3, Lease: shortLease})))
+			c.Test(t, subject(dial(t, jetstream.Remote{URL: natstest.URL(nodes[1].Client), Replicas: 3, Lease: shortLease})))
 		})
 	}
 	for name := range clusterCases {

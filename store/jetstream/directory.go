@@ -24,31 +24,16 @@ const (
 	modeName   = "mode"        // format 1 had this in place of a formatMark
 )
 
-// The modes of a store in a directory.
-const (
-	standalone = "standalone"
-	cluster    = "cluster"
-)
-
 // formatMark describes the store in a directory.
 type formatMark struct {
-	Format int    `json:"format"`
-	Mode   string `json:"mode"`
+	Format int `json:"format"`
 }
 
-func modeOf(c Config) string {
-	if c.Cluster != nil {
-		return cluster
-	}
-	return standalone
-}
-
-// directory is one that this process has locked. A NATS server does not notice a second one on its directory,
-// and a node of a cluster would delete the streams of a standalone server.
+// directory is one that this process has locked. A NATS server does not notice a second one on its directory.
 type directory struct{ lock *os.File }
 
-// openDirectory creates and locks a directory, and checks its format and mode.
-func openDirectory(dir, mode string) (directory, error) {
+// openDirectory creates and locks a directory, and checks its format.
+func openDirectory(dir string) (directory, error) {
 	if dir == "" {
 		return directory{}, fmt.Errorf("%w: no directory", store.ErrInvalid)
 	}
@@ -59,7 +44,7 @@ func openDirectory(dir, mode string) (directory, error) {
 	if err != nil {
 		return directory{}, err
 	}
-	if err := checkFormat(dir, mode); err != nil {
+	if err := checkFormat(dir); err != nil {
 		return directory{}, errors.Join(err, d.unlock())
 	}
 	return d, nil
@@ -76,15 +61,15 @@ func lockDirectory(dir string, flag int) (directory, error) {
 
 func (d directory) unlock() error { return d.lock.Close() }
 
-// checkFormat marks a new directory, and refuses the store of another version or mode.
-func checkFormat(dir, mode string) error {
+// checkFormat marks a new directory, and refuses the store of another version.
+func checkFormat(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, formatName))
 	switch {
 	case errors.Is(err, os.ErrNotExist) && holdsFormat1(dir):
 		return fmt.Errorf("%w: %s was written by an earlier version of ridethrough, which this version cannot read; "+
 			"open it with the earlier version, or move it away to start with an empty store", ErrFormat, dir)
 	case errors.Is(err, os.ErrNotExist):
-		return writeMark(dir, formatMark{Format: format, Mode: mode})
+		return writeMark(dir, formatMark{Format: format})
 	case err != nil:
 		return err
 	}
@@ -95,9 +80,6 @@ func checkFormat(dir, mode string) error {
 	if mark.Format != format {
 		return fmt.Errorf("%w: %s has format %d, and this version of ridethrough reads only format %d; "+
 			"open it with the version that wrote it, or move it away to start with an empty store", ErrFormat, dir, mark.Format, format)
-	}
-	if mark.Mode != mode {
-		return fmt.Errorf("%w: %s was made for mode %q, not %q", ErrMode, dir, mark.Mode, mode)
 	}
 	return nil
 }

@@ -100,18 +100,8 @@ func wantFile(t *testing.T, name string, want bool) {
 	}
 }
 
-func TestOpen_OtherModeIsRefused(t *testing.T) {
-	c := jetstream.Config{Dir: t.TempDir()}
-	closeStore(t, standalone(t, c))
-	c.Cluster = &jetstream.Cluster{Name: "a", Node: "a", Secret: "a", Listen: "127.0.0.1:1", Clients: "127.0.0.1:2"}
-	_, err := jetstream.Open(t.Context(), c)
-	storetest.WantError(t, "open for a cluster", err, jetstream.ErrMode)
-	c.Cluster = nil
-	standalone(t, c)
-}
-
 func TestOpen_OtherFormatIsRefused(t *testing.T) {
-	newer := fmt.Sprintf(`{"format":%d,"mode":"standalone"}`, jetstream.Format+1)
+	newer := fmt.Sprintf(`{"format":%d}`, jetstream.Format+1)
 	for name, tt := range map[string]struct {
 		files map[string]string
 		want  string
@@ -158,20 +148,6 @@ func TestRemove_OtherFormatIsRemoved(t *testing.T) {
 }
 
 func TestOpen_InvalidConfigIsRefused(t *testing.T) {
-	valid := jetstream.Cluster{Name: "a", Node: "a", Secret: "a", Listen: "127.0.0.1:1", Clients: "127.0.0.1:2"}
-	for _, spoil := range []func(*jetstream.Cluster){
-		func(c *jetstream.Cluster) { c.Name = "" },
-		func(c *jetstream.Cluster) { c.Secret = "" },
-		func(c *jetstream.Cluster) { c.Listen = "nowhere" },
-		func(c *jetstream.Cluster) { c.Clients = ":1" },
-		func(c *jetstream.Cluster) { c.Clients = "a:0" },
-		func(c *jetstream.Cluster) { c.Peers = []string{"a:b"} },
-	} {
-		c := valid
-		spoil(&c)
-		_, err := jetstream.Open(t.Context(), jetstream.Config{Dir: t.TempDir(), Cluster: &c})
-		storetest.WantError(t, fmt.Sprint(c), err, store.ErrInvalid)
-	}
 	_, err := jetstream.Open(t.Context(), jetstream.Config{})
 	storetest.WantError(t, "no directory", err, store.ErrInvalid)
 	name := filepath.Join(t.TempDir(), "file")

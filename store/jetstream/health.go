@@ -40,13 +40,10 @@ func (b *backend) Health(ctx context.Context) (store.Health, error) {
 }
 
 func (b *backend) mode() string {
-	switch {
-	case b.server == nil:
+	if b.server == nil {
 		return "remote"
-	case b.options.standalone:
-		return standalone
 	}
-	return cluster
+	return "standalone"
 }
 
 // addLogs adds the state of the stream of the logs.

@@ -1,6 +1,6 @@
 // Package jetstream implements package store on NATS JetStream: on a server inside this process that stores
-// in a directory ([Open]), alone or as a node of a cluster, or on remote servers ([Dial]). It is the only
-// package that links a NATS server.
+// in a directory and listens nowhere ([Open]), or on remote servers ([Dial]). It is the only package that links
+// a NATS server.
 //
 // It has many files: one for each part of the contract, and those that check a directory before the server
 // reads it.
@@ -24,9 +24,6 @@ import (
 )
 
 var (
-	// ErrMode reports that a directory has the store of a standalone process and
-	// was opened for a cluster, or the reverse. Export and import to change that.
-	ErrMode = errors.New("the store has another mode")
 	// ErrFormat reports a store that another version has written, in a format that this version cannot read.
 	ErrFormat = errors.New("the store has another format")
 	// ErrVersion reports that a NATS server is too old.
@@ -43,20 +40,7 @@ type Config struct {
 	// Turns in progress may use three quarters of them.
 	Reserve int64
 	Lease   time.Duration // how long a lease lasts without Extend; 0: 30 s
-	Cluster *Cluster      // nil: standalone, without a network socket
 	Log     *slog.Logger  // for the server's warnings and errors; nil: none
-}
-
-// Cluster makes a store one node of several. All nodes need the same name and secret.
-type Cluster struct {
-	Name     string
-	Node     string      // this node's name, unique in the cluster
-	Listen   string      // host:port for the other nodes
-	Peers    []string    // host:port of other nodes
-	Clients  string      // host:port for clients that are not nodes
-	Secret   string      // password of the user "ridethrough", who may do everything
-	TLS      *tls.Config // nil: unencrypted, for loopback only
-	Replicas int         // of everything; 0: 3
 }
 
 // MaxReplicas is how many servers can have a copy of a stream.
@@ -90,14 +74,8 @@ func Open(ctx context.Context, c Config) (store.Store, error) {
 
 // connect returns a back end on the embedded server.
 func (s *embeddedServer) connect(ctx context.Context, c Config) (*backend, error) {
-	options := streamOptions{
-		replicas: 1, lease: cmp.Or(c.Lease, limit.Lease), timeout: requestTimeout, standalone: c.Cluster == nil, log: orDiscard(c.Log),
-	}
+	options := streamOptions{replicas: 1, lease: cmp.Or(c.Lease, limit.Lease), timeout: requestTimeout, log: orDiscard(c.Log)}
 	connection := append(connectionOptions(), nats.InProcessServer(s))
-	if c.Cluster != nil {
-		options.replicas = cmp.Or(c.Cluster.Replicas, 3)
-		connection = append(connection, nats.UserInfo(user, c.Cluster.Secret))
-	}
 	nc, err := nats.Connect("", connection...)
 	if err != nil {
 		return nil, translate(ctx, err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/natstest"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/jetstream"
 	"github.com/ridethrough/ridethrough/store/storetest"
@@ -181,7 +182,7 @@ func TestOpen_KilledProcessLosesNoAcknowledgedWrite(t *testing.T) {
 	}
 	o, c := newOutput(), jetstream.Config{Dir: t.TempDir(), Lease: shortLease}
 	for range rounds {
-		p := o.start(t, taskOn(c, "p", 60))
+		p := o.start(t, task{Dir: c.Dir, Name: "p", Turns: 60})
 		p.kill(t, time.Duration(100+rand.IntN(700))*time.Millisecond)
 	}
 	o.check(t, standalone(t, c))
@@ -191,7 +192,7 @@ func TestOpen_KilledProcessLosesNoAcknowledgedWrite(t *testing.T) {
 func TestOpen_SecondProcessLearnsWhichHasTheStore(t *testing.T) {
 	t.Parallel()
 	o, c := newOutput(), jetstream.Config{Dir: t.TempDir()}
-	p := o.start(t, taskOn(c, "p", 0))
+	p := o.start(t, task{Dir: c.Dir, Name: "p"})
 	<-p.started
 	_, err := jetstream.Open(t.Context(), c)
 	storetest.WantError(t, "open", err, store.ErrInUse)
@@ -202,28 +203,28 @@ func TestOpen_SecondProcessLearnsWhichHasTheStore(t *testing.T) {
 	standalone(t, c)
 }
 
-// TestOpen_KilledNodesLoseNoAcknowledgedWrite kills one of three nodes at a time.
-func TestOpen_KilledNodesLoseNoAcknowledgedWrite(t *testing.T) {
+// TestDial_KilledNodesLoseNoAcknowledgedWrite kills one of three processes at a time, each with a node of the
+// cluster and a worker.
+func TestDial_KilledNodesLoseNoAcknowledgedWrite(t *testing.T) {
 	if !*long {
 		t.Skip("only with -long")
 	}
-	o, configs := newOutput(), clusterConfigs(t, 3)
-	nodes := make([]*process, len(configs))
-	start := func(i int) { nodes[i] = o.start(t, taskOn(configs[i], configs[i].Cluster.Node, 100)) }
-	for i := range nodes {
+	o, nodes := newOutput(), natstest.Nodes(t, 3)
+	url, all := natstest.URLs(nodes), make([]*process, len(nodes))
+	start := func(i int) { all[i] = o.start(t, task{Node: nodes[i], URL: url, Name: nodes[i].Name, Turns: 100}) }
+	for i := range all {
 		start(i)
 	}
 	for range 15 {
-		i := rand.IntN(len(nodes))
-		nodes[i].kill(t, time.Duration(1000+rand.IntN(5000))*time.Millisecond)
+		i := rand.IntN(len(all))
+		all[i].kill(t, time.Duration(1000+rand.IntN(5000))*time.Millisecond)
 		start(i)
 	}
-	s := dial(t, jetstream.Remote{URL: clientURL(configs[0]) + "," + clientURL(configs[1]), Lease: shortLease})
-	for i := range nodes {
-		<-nodes[i].started
+	for i := range all {
+		<-all[i].started
 	}
-	o.check(t, s)
-	for _, p := range nodes {
+	o.check(t, dial(t, jetstream.Remote{URL: url, Lease: shortLease}))
+	for _, p := range all {
 		p.kill(t, 0)
 	}
 	t.Logf("%d turns, series of %v", len(o.enqueued), o.appended)

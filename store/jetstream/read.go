@@ -44,7 +44,7 @@ var (
 
 // lastMessage returns the last message of a subject, as the stream's leader has it.
 func (b *backend) lastMessage(ctx context.Context, stream, subject string) (storedMessage, error) {
-	if !b.options.standalone {
+	if b.server == nil {
 		return b.getFromLeader(ctx, stream, getRequest{Last: subject})
 	}
 	m, err := b.request(ctx, "$JS.API.DIRECT.GET."+stream+"."+subject, nil)
@@ -145,7 +145,7 @@ func (s *scan) readPages(ctx context.Context, yield func(storedMessage) bool) er
 
 // readRest reads what the replica did not have yet from the leader, and distinguishes a gap from the end.
 func (s *scan) readRest(ctx context.Context, yield func(storedMessage) bool) error {
-	if s.b.options.standalone {
+	if s.b.server != nil {
 		return s.checkGap(ctx)
 	}
 	end, err := s.b.lastMessage(ctx, logStream, s.subject)

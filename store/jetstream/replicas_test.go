@@ -3,50 +3,16 @@ package jetstream_test
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats-server/v2/server"
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
+	"github.com/ridethrough/ridethrough/internal/natstest"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/jetstream"
 	"github.com/ridethrough/ridethrough/store/storetest"
 )
-
-// startNATSCluster starts the plain NATS servers of a cluster and returns the URL of the first.
-func startNATSCluster(t *testing.T, size int) string {
-	t.Helper()
-	var routes []*url.URL
-	addresses := freeAddresses(t, size)
-	for _, a := range addresses {
-		routes = append(routes, &url.URL{Scheme: "nats-route", Host: a})
-	}
-	all := make([]*server.Server, size)
-	for i := range all {
-		host, port := parsePort(t, addresses[i])
-		s, err := server.NewServer(&server.Options{
-			ServerName: fmt.Sprint("node-", i), Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
-			Cluster: server.ClusterOpts{Name: "team", Host: host, Port: port}, Routes: routes,
-		})
-		if err != nil {
-			t.Fatalf("make a NATS server: %v", err)
-		}
-		s.Start()
-		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-		all[i] = s
-	}
-	eventually(t, "cluster of all servers", func() bool {
-		for _, s := range all {
-			if s.JetStreamIsLeader() {
-				return len(s.JetStreamClusterPeers()) == size
-			}
-		}
-		return false
-	})
-	return all[0].ClientURL()
-}
 
 func TestDial_ReplicasFollowTheNumberOfServers(t *testing.T) {
 	t.Parallel()
@@ -65,7 +31,7 @@ func TestDial_ReplicasFollowTheNumberOfServers(t *testing.T) {
 			if tt.servers == 1 {
 				address = startNATS(t)
 			} else {
-				address = startNATSCluster(t, tt.servers)
+				address = natstest.URLs(natstest.Cluster(t, tt.servers))
 			}
 			for _, step := range tt.steps {
 				s := dial(t, jetstream.Remote{URL: address, Replicas: step[0]})
@@ -85,7 +51,7 @@ func TestDial_ReplicasFollowTheNumberOfServers(t *testing.T) {
 
 func TestDial_ExistingChangesNothing(t *testing.T) {
 	t.Parallel()
-	address := startNATSCluster(t, 3)
+	address := natstest.URLs(natstest.Cluster(t, 3))
 	_, err := jetstream.Dial(t.Context(), jetstream.Remote{URL: address, Existing: true})
 	storetest.WantError(t, "dial without a store", err, jetstream.ErrNone)
 	streams := connect(t, address)

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,12 +15,10 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/internal/disk"
 )
 
 const (
-	user         = "ridethrough"
 	startTimeout = 5 * time.Minute // a store of a million scheduled jobs opens in four seconds, but disks differ
 	stopTimeout  = 5 * time.Second // of a server that is to stop while it starts
 	memoryLimit  = 64 << 20        // of entries and of the server's other streams in memory
@@ -33,7 +29,7 @@ type embeddedServer struct {
 	dir         directory
 	capacity    capacity
 	watermarks  *watermarks
-	heads       *heads    // nil: none are stored, as in a cluster
+	heads       *heads    // nil until the losses are noted
 	checked     []checked // the streams' files, until their losses are noted
 	syncLatency time.Duration
 	options     *server.Options
@@ -46,7 +42,7 @@ type embeddedServer struct {
 
 // startServer starts a server on a directory.
 func startServer(ctx context.Context, c Config) (*embeddedServer, error) {
-	dir, err := openDirectory(c.Dir, modeOf(c))
+	dir, err := openDirectory(c.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +67,7 @@ func (s *embeddedServer) prepare(c Config) (err error) {
 	if s.capacity, err = newCapacity(c); err != nil {
 		return err
 	}
-	if s.options, err = serverOptions(c, s.capacity.maxBytes); err != nil {
-		return err
-	}
+	s.options = serverOptions(c, s.capacity.maxBytes)
 	s.watermarks, err = openWatermarks(c.Dir)
 	return err
 }
@@ -164,50 +158,14 @@ func (s *embeddedServer) restart() (restarted bool, err error) {
 
 // serverOptions syncs every write before it is acknowledged: otherwise a power
 // failure loses acknowledged writes.
-func serverOptions(c Config, maxBytes int64) (*server.Options, error) {
-	o := &server.Options{
+func serverOptions(c Config, maxBytes int64) *server.Options {
+	return &server.Options{
 		JetStream: true, StoreDir: filepath.Join(c.Dir, dataName), SyncAlways: true,
 		JetStreamMaxStore: maxBytes, JetStreamMaxMemory: memoryLimit,
 		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1},
 		NoSigs:          true, DisableJetStreamBanner: true,
 		DontListen: true, ServerName: "ridethrough",
 	}
-	if c.Cluster == nil {
-		return o, nil
-	}
-	return o, c.Cluster.apply(o)
-}
-
-// apply makes a server a node of the cluster.
-func (c *Cluster) apply(o *server.Options) (err error) {
-	if c.Name == "" || c.Node == "" || c.Secret == "" {
-		return fmt.Errorf("%w: a cluster needs a name, a node name and a secret", store.ErrInvalid)
-	}
-	o.DontListen, o.ServerName, o.Username, o.Password = false, c.Node, user, c.Secret
-	o.TLSConfig, o.TLS = c.TLS, c.TLS != nil
-	if o.Host, o.Port, err = parseAddress(c.Clients); err != nil {
-		return err
-	}
-	o.Cluster = server.ClusterOpts{Name: c.Name, Username: user, Password: c.Secret, TLSConfig: c.TLS, NoAdvertise: true}
-	if o.Cluster.Host, o.Cluster.Port, err = parseAddress(c.Listen); err != nil {
-		return err
-	}
-	for _, peer := range c.Peers {
-		if _, _, err := parseAddress(peer); err != nil {
-			return err
-		}
-		o.Routes = append(o.Routes, &url.URL{Scheme: "nats-route", Host: peer, User: url.UserPassword(user, c.Secret)})
-	}
-	return nil
-}
-
-func parseAddress(s string) (host string, port int, err error) {
-	host, service, err := net.SplitHostPort(s)
-	n, portErr := strconv.ParseUint(service, 10, 16)
-	if err != nil || portErr != nil || host == "" || n == 0 {
-		return "", 0, fmt.Errorf("%w: address %q, want host:port", store.ErrInvalid, s)
-	}
-	return host, int(n), nil
 }
 
 // stop stops the server and unlocks the directory.

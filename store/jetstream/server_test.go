@@ -6,13 +6,13 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/ridethrough/ridethrough/internal/natstest"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/jetstream"
 )
@@ -26,53 +26,31 @@ type natsServer struct {
 
 func newNATSServer(t *testing.T) *natsServer {
 	t.Helper()
-	host, port := parsePort(t, freeAddresses(t, 1)[0])
-	n := &natsServer{t: t, options: server.Options{
-		Host: host, Port: port, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoSigs: true, NoLog: true,
-	}}
+	n := &natsServer{t: t, options: *natstest.Options(t.TempDir())}
+	n.options.Port = natstest.Ports(t, 1)[0]
 	t.Cleanup(n.stop)
 	n.start()
 	return n
 }
 
-// parsePort parses host:port.
-func parsePort(t *testing.T, address string) (host string, port int) {
-	t.Helper()
-	host, text, err := net.SplitHostPort(address)
-	if err == nil {
-		port, err = strconv.Atoi(text)
-	}
-	if err != nil {
-		t.Fatalf("parse %s: %v", address, err)
-	}
-	return host, port
-}
-
 func (n *natsServer) start() {
 	n.t.Helper()
 	options := n.options
-	s, err := server.NewServer(&options)
+	s, err := natstest.Start(&options)
 	if err != nil {
-		n.t.Fatalf("make a NATS server: %v", err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(patience) {
-		n.t.Fatalf("the NATS server is not ready after %v", patience)
+		n.t.Fatalf("start: %v", err)
 	}
 	n.running = s
 }
 
 func (n *natsServer) stop() {
 	if n.running != nil {
-		n.running.Shutdown()
-		n.running.WaitForShutdown()
+		natstest.Stop(n.running)
 		n.running = nil
 	}
 }
 
-func (n *natsServer) url() string {
-	return "nats://" + net.JoinHostPort(n.options.Host, strconv.Itoa(n.options.Port))
-}
+func (n *natsServer) url() string { return natstest.URL(n.options.Port) }
 
 // syncBuffer is a buffer for several goroutines.
 type syncBuffer struct {
@@ -121,9 +99,8 @@ func watchAll(t *testing.T, ctx context.Context, s store.Store) (entries <-chan 
 	return all, end
 }
 
-// patience is how long tests wait for what servers do by themselves: a cluster of five takes seconds to elect
-// its leaders, and far longer under the race detector on a busy machine.
-const patience = time.Minute
+// patience is how long tests wait for what a server does by itself.
+const patience = natstest.Patience
 
 // next receives what comes within the tests' patience.
 func next[T any](t *testing.T, what string, from <-chan T) (got T) {

@@ -42,12 +42,11 @@ const (
 
 // streamOptions are the options of all streams.
 type streamOptions struct {
-	existing   bool // nothing is created or changed
-	replicas   int  // of each; 0: one on each server, up to the usual number
-	lease      time.Duration
-	timeout    time.Duration // of an operation
-	standalone bool          // the server that answers knows everything, and has no other client
-	log        *slog.Logger
+	existing bool // nothing is created or changed
+	replicas int  // of each; 0: one on each server, up to the usual number
+	lease    time.Duration
+	timeout  time.Duration // of an operation
+	log      *slog.Logger
 }
 
 // subject returns the subject of an id.
@@ -167,10 +166,10 @@ func lacksServers(err error) bool {
 	return ok && (api.ErrorCode == 10005 || api.ErrorCode == 10074)
 }
 
-// resetConsumer creates or updates the consumer of the workers. In standalone mode the holders of all leases
-// are dead, so it makes their jobs due again.
+// resetConsumer creates or updates the consumer of the workers. The embedded server has no other client: the
+// holders of all leases are dead, so it makes their jobs due again.
 func (b *backend) resetConsumer(ctx context.Context) error {
-	if b.options.standalone {
+	if b.server != nil {
 		err := b.js.DeleteConsumer(ctx, jobStream, consumerName)
 		if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 			return err
@@ -192,7 +191,7 @@ func (b *backend) createConsumer(ctx context.Context) error {
 // untilLeader repeats an operation until the cluster has a leader for it, or ctx ends.
 func (b *backend) untilLeader(ctx context.Context, do func(context.Context) error) error {
 	timeout := setupTry
-	if b.options.standalone {
+	if b.server != nil {
 		timeout = startTimeout
 	}
 	for {
@@ -202,7 +201,7 @@ func (b *backend) untilLeader(ctx context.Context, do func(context.Context) erro
 			err = translate(tryCtx, err)
 		}
 		cancel()
-		if err == nil || !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrFull) || b.options.standalone || !sleep(ctx, retryDelay) {
+		if err == nil || !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrFull) || b.server != nil || !sleep(ctx, retryDelay) {
 			return err
 		}
 	}

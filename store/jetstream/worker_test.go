@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/natstest"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/jetstream"
 	"github.com/ridethrough/ridethrough/store/storetest"
@@ -23,29 +24,22 @@ const taskVariable = "RIDETHROUGH_STORE_TASK"
 // of which is scheduled once and then sealed, and appends to a series. It prints
 // what was acknowledged.
 type task struct {
-	Dir             string
-	Node            string // "": standalone
-	Listen, Clients string
-	Peers           []string
-	Name            string // of the process, in the ids of its turns
-	Turns           int    // how many it enqueues
+	Dir   string // of its store; "": that of a cluster
+	Node  natstest.Node
+	URL   string // of the cluster, of which the process runs the node
+	Name  string // of the process, in the ids of its turns
+	Turns int    // how many it enqueues
 }
 
-// taskOn returns a task on a store.
-func taskOn(c jetstream.Config, name string, turns int) task {
-	k := task{Dir: c.Dir, Name: name, Turns: turns}
-	if n := c.Cluster; n != nil {
-		k.Node, k.Listen, k.Clients, k.Peers = n.Node, n.Listen, n.Clients, n.Peers
+// open opens the store of a task.
+func (k task) open(ctx context.Context) (store.Store, error) {
+	if k.Dir != "" {
+		return jetstream.Open(ctx, jetstream.Config{Dir: k.Dir, Lease: shortLease})
 	}
-	return k
-}
-
-func (k task) config() jetstream.Config {
-	c := jetstream.Config{Dir: k.Dir, Lease: shortLease}
-	if k.Node != "" {
-		c.Cluster = &jetstream.Cluster{Name: "test", Node: k.Node, Listen: k.Listen, Peers: k.Peers, Clients: k.Clients, Secret: secret}
+	if _, err := natstest.Start(k.Node.Options()); err != nil {
+		return nil, err
 	}
-	return c
+	return jetstream.Dial(ctx, jetstream.Remote{URL: k.URL, Lease: shortLease})
 }
 
 // runTask is the main function of a worker process.
@@ -57,7 +51,7 @@ func runTask(encoded string) int {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	s, err := jetstream.Open(ctx, k.config())
+	s, err := k.open(ctx)
 	if err != nil {
 		fmt.Println("broken", err)
 		return 1

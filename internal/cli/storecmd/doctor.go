@@ -105,10 +105,6 @@ func (c *checks) store(ctx context.Context, t configflags.Resolved) error {
 	case errors.Is(err, store.ErrInUse):
 		c.held(ctx, t)
 		return nil
-	case errors.Is(err, jetstream.ErrMode):
-		dir, _ := c.storing.Dir()
-		c.say("store", doctor.OK, "%s belongs to a node of a cluster; check the cluster with --nats", dir)
-		return nil
 	case err != nil:
 		c.say("store", doctor.Problem, "%v", err)
 		return nil

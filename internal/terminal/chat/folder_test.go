@@ -159,7 +159,7 @@ func TestFolder_ListsADamagedConversation(t *testing.T) {
 	send(t, conv, "hello")
 	until(t, conv, sealed)
 	closed(t, conv)
-	if err := os.WriteFile(filepath.Join(storeDir(dir, conv.ID()), "format.json"), []byte(`{"format":2,"mode":"cluster"}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(storeDir(dir, conv.ID()), "format.json"), []byte(`{"format":99}`), 0o600); err != nil {
 		t.Fatalf("damage store: %v", err)
 	}
 	if err := os.Remove(filepath.Join(storeDir(dir, conv.ID()), "summary.json")); err != nil {
@@ -168,8 +168,8 @@ func TestFolder_ListsADamagedConversation(t *testing.T) {
 	if all := listed(t, f); len(all) != 1 || all[0].ID != conv.ID() {
 		t.Errorf("List: got %+v, want the damaged conversation", all)
 	}
-	if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, jetstream.ErrMode) {
-		t.Errorf("Open: got %v, want ErrMode", err)
+	if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, jetstream.ErrFormat) {
+		t.Errorf("Open: got %v, want ErrFormat", err)
 	}
 }
 
