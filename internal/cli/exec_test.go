@@ -148,6 +148,39 @@ func TestExec_UsesTheGatewayThatFits(t *testing.T) {
 	}
 }
 
+// TestExec_OwnGatewayIsUnprotected has the configuration of a gateway that others reach. The program can neither trust
+// its certificate nor know its tokens.
+func TestExec_OwnGatewayIsUnprotected(t *testing.T) {
+	dir := t.TempDir()
+	certify(t, dir)
+	for name, lines := range map[string]string{
+		"tls":                    "tls: {cert: cert.pem, key: key.pem}\n",
+		"tls of another user":    "tls: {cert: cert.pem, key: missing.pem}\n",
+		"token":                  "token: {env: TEAM_TOKEN}\n",
+		"token that is not set":  "token: {env: NO_TOKEN}\n",
+		"tokens of another user": "tokens: missing\n",
+		"open to all":            "listen: 0.0.0.0:1\n",
+	} {
+		path := write(t, dir, "c.yaml", lines)
+		cmd := execCommand(t, []string{"RIDETHROUGH_LISTEN=", "TEAM_TOKEN=0123456789abcdef0123456789abcdef"}, "--config", path, "--own", "--", "sh", "-c", "echo $ANTHROPIC_BASE_URL; read line")
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		in, _ := cmd.StdinPipe()
+		out, _ := cmd.StdoutPipe()
+		if err := cmd.Start(); err != nil {
+			t.Fatalf("start: %v", err)
+		}
+		line, _ := bufio.NewReader(out).ReadString('\n')
+		if url := strings.TrimSpace(line); !strings.HasPrefix(url, "http://127.0.0.1:") {
+			t.Errorf("%s: the program got the address %q, want one without TLS on this machine: %s", name, url, errs.String())
+		} else if status, body := get(t, url+"/-/waits"); status != http.StatusOK {
+			t.Errorf("%s: without a token: %d, %s; want 200", name, status, body)
+		}
+		_ = in.Close()
+		_ = cmd.Wait() // read ends with 1
+	}
+}
+
 // TestExec_CodexWithALoginNeedsNoConfiguration has a script in place of Codex.
 func TestExec_CodexWithALoginNeedsNoConfiguration(t *testing.T) {
 	dir := t.TempDir()

@@ -26,9 +26,10 @@ import (
 
 // Flags are the flags about the configuration. [Flags.AddAll] or [Flags.AddFile] adds them to a command.
 type Flags struct {
-	Command   *cobra.Command
-	Streams   command.Streams
-	upstreams []string // of the flag
+	Command     *cobra.Command
+	Streams     command.Streams
+	Unprotected bool     // the gateway is for a program on this machine: without TLS and tokens
+	upstreams   []string // of the flag
 }
 
 // AddAll adds all flags that mirror the configuration.
@@ -85,6 +86,9 @@ func (f *Flags) Read() (config.Config, error) {
 	}
 	if f.Streams.Env("RIDETHROUGH_TOKEN") != "" { // the configuration names the variable, not the secret
 		_ = c.Set("token", "RIDETHROUGH_TOKEN", "RIDETHROUGH_TOKEN")
+	}
+	if f.Unprotected {
+		c.Unprotect()
 	}
 	return c, f.overrideUpstreams(&c)
 }

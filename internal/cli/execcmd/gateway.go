@@ -32,13 +32,13 @@ type gateway struct {
 // the environment asks for another policy or another upstream than that gateway has. need is an upstream that it must
 // have.
 func (c *execCmd) gateway(ctx context.Context, need recipe.Upstream) (gateway, error) {
-	t, err := c.Resolve()
+	conf, err := c.Read() // a certificate and tokens are those of the gateway that runs, and its own affair
 	if err != nil {
 		return gateway{}, configflags.Explain(err)
 	}
-	there := running.Gateway{URL: t.Config.URL(), Token: c.Streams.Env("RIDETHROUGH_TOKEN")}
+	there := running.Gateway{URL: conf.URL(), Token: c.Streams.Env("RIDETHROUGH_TOKEN")}
 	others := c.upstreams(there.URL)
-	if need.Name != "" && !slices.Contains(t.Config.Upstreams(), need.Name) {
+	if need.Name != "" && !slices.Contains(conf.Upstreams(), need.Name) {
 		others = append([]string{need.Name + "=" + need.URL}, others...) // the environment's is the later one
 	}
 	flags := c.Command.Flags()
@@ -84,7 +84,7 @@ func (c *execCmd) start(ctx context.Context, others []string) (gateway, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	listening := &listener{log: log, url: make(chan string, 1)}
 	s := command.Streams{Out: listening, Err: listening, Env: c.envOfServe()}
-	serve := gatewaycmd.Serve(s, gatewaycmd.Directory(s))
+	serve := gatewaycmd.ServeUnprotected(s, gatewaycmd.Directory(s))
 	serve.SetArgs(c.serveArgs(others))
 	serve.SetOut(listening)
 	serve.SetErr(listening)
@@ -121,12 +121,12 @@ func (c *execCmd) serveArgs(others []string) []string {
 	return args
 }
 
-// envOfServe returns the environment of the gateway in this process. The program is not told a token, and only
-// this machine reaches the gateway, so it has none. A service manager waits for news of the program, not of it.
+// envOfServe returns the environment of the gateway in this process. A service manager waits for news of the program,
+// not of it.
 func (c *execCmd) envOfServe() func(string) string {
 	return func(name string) string {
 		switch name {
-		case "RIDETHROUGH_TOKEN", "RIDETHROUGH_LISTEN", "NOTIFY_SOCKET":
+		case "RIDETHROUGH_LISTEN", "NOTIFY_SOCKET":
 			return ""
 		}
 		return c.Streams.Env(name)

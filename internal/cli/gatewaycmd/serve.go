@@ -41,7 +41,17 @@ import (
 
 // Serve returns the command `serve`, with an extension.
 func Serve(s command.Streams, extension Extension) *cobra.Command {
-	c := &serveCmd{Flags: configflags.Flags{Streams: s}, extension: extension}
+	return serveFor(configflags.Flags{Streams: s}, extension)
+}
+
+// ServeUnprotected returns `serve` for a program on this machine, which knows neither a certificate of the
+// configuration nor a token.
+func ServeUnprotected(s command.Streams, extension Extension) *cobra.Command {
+	return serveFor(configflags.Flags{Streams: s, Unprotected: true}, extension)
+}
+
+func serveFor(flags configflags.Flags, extension Extension) *cobra.Command {
+	c := &serveCmd{Flags: flags, extension: extension}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the gateway between your programs and their providers",

@@ -30,6 +30,10 @@ func keyPairs() codec[keyPair] {
 // HasTLS reports whether the gateway serves with TLS.
 func (c *Config) HasTLS() bool { return c.tls != keyPair{} }
 
+// Unprotect takes out what a gateway needs that others can reach, its certificate and its tokens: for one that only
+// a program on this machine uses.
+func (c *Config) Unprotect() { c.tls, c.token, c.tokens = keyPair{}, secret{}, "" }
+
 // TLS returns how the gateway serves with TLS; nil: without. report gets each later certificate, or why the
 // changed files have none: then the previous one stays.
 func (c *Config) TLS(env func(string) string, report func(*tls.Certificate, error)) (*tls.Config, error) {
