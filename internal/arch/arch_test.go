@@ -189,7 +189,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/cli/setupcmd",
-		uses:  "internal/atomicfile internal/cli/command internal/cli/configflags internal/cli/recipe internal/cli/running internal/cli/settingsfile",
+		uses:  "internal/atomicfile internal/cli/command internal/cli/configflags internal/cli/recipe internal/cli/running internal/cli/settingsfile internal/operation/config",
 		parts: "github.com/spf13/cobra",
 	},
 	{

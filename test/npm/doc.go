@@ -11,7 +11,7 @@
 // Linux on x86-64:
 //
 //	npm ci --prefix test/npm/agents --ignore-scripts
-//	go test ./test/npm -count=1 -v -run 'TestAgents|TestExec' -args -agents agents
+//	go test ./test/npm -count=1 -v -run 'TestAgents|TestExec|TestSetup' -args -agents agents
 //
 // Without -real-time the tests that take 20 and 40 minutes are skipped. docs/clients.md has the results, and
 // the command of each.

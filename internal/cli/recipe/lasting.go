@@ -32,11 +32,11 @@ func Lastingly(program, url string, env func(string) string) (Lasting, error) {
 	if !filepath.IsAbs(home) {
 		return Lasting{}, fmt.Errorf("no home directory")
 	}
-	var l Lasting
+	l := Lasting{Upstream: map[string]string{}}
 	one := func(file string, format settingsfile.Format, upstream, value string, path ...string) {
 		l.File, l.Format = file, format
 		l.Settings = append(l.Settings, settingsfile.Setting{Path: path, Value: value})
-		l.Upstream = map[string]string{strings.Join(path, "."): upstream}
+		l.Upstream[strings.Join(path, ".")] = upstream
 	}
 	switch program {
 	case "claude":
@@ -49,7 +49,11 @@ func Lastingly(program, url string, env func(string) string) (Lasting, error) {
 		}
 		one(filepath.Join(codexHome(env), "config.toml"), settingsfile.TOML, "openai", url+path, "openai_base_url")
 	case "gemini":
-		one(filepath.Join(home, ".gemini", ".env"), settingsfile.Variables, "gemini", url, "GOOGLE_GEMINI_BASE_URL")
+		one(geminiFile(env, ".env"), settingsfile.Variables, "gemini", url, "GOOGLE_GEMINI_BASE_URL")
+		if googleLogin(env) {
+			l.Need = codeAssist
+			one(l.File, l.Format, codeAssist.Name, url+"/"+codeAssist.Name, codeAssistVariable)
+		}
 		l.Also = "A .env file of a project is read in place of this one; set the variable there too."
 	case "qwen":
 		one(filepath.Join(home, ".qwen", ".env"), settingsfile.Variables, "openai", url+"/v1", "OPENAI_BASE_URL")

@@ -25,6 +25,7 @@ type Recipe struct {
 // Upstream is a provider that a gateway goes on to.
 type Upstream struct {
 	Name, URL string
+	Account   string // whose login it is for
 }
 
 // everywhere are the variables that programs and SDKs read.
@@ -43,9 +44,12 @@ var everywhere = map[string]string{
 
 // What logins need: Codex that of a ChatGPT account, and Gemini CLI that of a Google account.
 var (
-	chatgpt    = Upstream{"chatgpt", "https://chatgpt.com/backend-api/codex"}
-	codeAssist = Upstream{"code-assist", "https://cloudcode-pa.googleapis.com"}
+	chatgpt    = Upstream{"chatgpt", "https://chatgpt.com/backend-api/codex", "ChatGPT"}
+	codeAssist = Upstream{"code-assist", "https://cloudcode-pa.googleapis.com", "Google"}
 )
+
+// codeAssistVariable has the address to which Gemini CLI goes with the login of a Google account.
+const codeAssistVariable = "CODE_ASSIST_ENDPOINT"
 
 // For returns what a program needs. The environment may say which login it uses.
 func For(program string, env func(string) string) Recipe {
@@ -60,7 +64,7 @@ func For(program string, env func(string) string) Recipe {
 	case "gemini":
 		if googleLogin(env) {
 			r.Need, r.Env = codeAssist, maps.Clone(r.Env)
-			r.Env["CODE_ASSIST_ENDPOINT"] = "{url}/" + codeAssist.Name
+			r.Env[codeAssistVariable] = "{url}/" + codeAssist.Name
 		}
 	case "opencode":
 		r.Env = map[string]string{"OPENCODE_CONFIG_CONTENT": opencodeConfig(env("OPENCODE_CONFIG_CONTENT"))}
@@ -109,9 +113,14 @@ func codexLogin(env func(string) string) bool {
 // googleAccount is the choice of a Google account in the settings of Gemini CLI, which may have comments.
 var googleAccount = regexp.MustCompile(`"selected(AuthT|T)ype"\s*:\s*"oauth-personal"`)
 
+// geminiFile returns the path of a file of Gemini CLI's.
+func geminiFile(env func(string) string, name string) string {
+	return filepath.Join(cmp.Or(env("GEMINI_CLI_HOME"), env("HOME"), env("USERPROFILE")), ".gemini", name)
+}
+
 // googleLogin reports whether Gemini CLI is logged in with a Google account and not with a key.
 func googleLogin(env func(string) string) bool {
-	text, _ := os.ReadFile(filepath.Join(cmp.Or(env("GEMINI_CLI_HOME"), env("HOME")), ".gemini", "settings.json"))
+	text, _ := os.ReadFile(geminiFile(env, "settings.json"))
 	return env("GOOGLE_GENAI_USE_GCA") == "true" || googleAccount.Match(text)
 }
 
@@ -152,7 +161,7 @@ func member(of map[string]any, name string) map[string]any {
 func Upstreams() map[string]string {
 	return map[string]string{
 		"ANTHROPIC_BASE_URL": "anthropic", "OPENAI_BASE_URL": "openai", "GOOGLE_GEMINI_BASE_URL": "gemini", "OLLAMA_HOST": "ollama",
-		"CODE_ASSIST_ENDPOINT": codeAssist.Name,
+		codeAssistVariable: codeAssist.Name,
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/recipe"
 	"github.com/ridethrough/ridethrough/internal/cli/running"
 	"github.com/ridethrough/ridethrough/internal/cli/settingsfile"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
 // Setup returns the command `setup`.
@@ -63,8 +64,8 @@ func (c *setupCmd) run(cmd *cobra.Command, program string) error {
 	case err != nil:
 		return err
 	case l.Need.Name != "" && !slices.Contains(conf.Upstreams(), l.Need.Name):
-		return command.WithCode(fmt.Errorf("the login of a ChatGPT account needs an upstream in the configuration: "+
-			"upstreams: {%s: {api: openai, url: %s}}; see docs/gateway.md", l.Need.Name, l.Need.URL), command.ExitConfig)
+		return command.WithCode(fmt.Errorf("the login of a %s account needs an upstream in the configuration: "+
+			"upstreams: {%s: {api: %s, url: %s}}", l.Need.Account, l.Need.Name, config.LoginAPI(l.Need.Name), l.Need.URL), command.ExitConfig)
 	case l.File == "" && c.write:
 		return command.Failed(fmt.Errorf("%s sets this itself: %s", program, l.Command))
 	case l.File == "":

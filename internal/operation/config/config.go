@@ -199,6 +199,9 @@ func (c *Config) URL() string {
 // logins are the APIs of upstreams that only a login uses.
 var logins = map[string]string{"chatgpt": "openai", "code-assist": "gemini"}
 
+// LoginAPI returns the API of an upstream that only a login uses.
+func LoginAPI(upstream string) string { return logins[upstream] }
+
 // SetUpstream overrides the base URL of an upstream, or adds the upstream if its name is that of an API, or chatgpt or
 // code-assist: there Codex goes with the login of a ChatGPT account, and Gemini CLI with that of a Google account.
 func (c *Config) SetUpstream(name, base, origin string) error {
