@@ -115,6 +115,7 @@ type attempt struct {
 	model       llm.Model
 	last        retry.Try               // the last that counts
 	announced   int                     // the number of the last failed try whose wait was announced
+	counted     int                     // that of the last one whose wait a try has followed
 	answer      llm.Collector           // as much of it as has arrived
 	asked       llm.Request             // of the last try
 	committed   bool                    // content has arrived

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/ridethrough/ridethrough/policy"
@@ -21,6 +22,11 @@ func (a *attempt) retrier() (e retry.Retrier, leave func()) {
 		e.Breaker, leave = a.Breaker(a.model.Name())
 	}
 	e.Start, a.route.Run = a.route.Run, policy.Run{} // a stored run continues once
+	if e.Resume.Fault != nil {
+		// A stored wait as well, which has been announced.
+		e.Start, a.announced, a.counted = e.Resume.Run, e.Resume.Run.Tries, e.Resume.Run.Tries
+		a.Retry.Resume = policy.Wait{}
+	}
 	a.slept = e.Start.Slept
 	onTry := e.OnTry
 	e.OnTry = func(t retry.Try) {
@@ -76,7 +82,8 @@ func (a *attempt) wait(ctx context.Context, w policy.Wait, sleep func(context.Co
 	began := time.Now()
 	err := a.sleepWithEvents(ctx, w, sleep)
 	a.metrics.TotalRetryDelay += time.Since(began)
-	if err == nil {
+	if (err == nil || errors.Is(err, retry.ErrEarlyProbe)) && a.counted != w.Run.Tries {
+		a.counted = w.Run.Tries
 		a.metrics.RetryCount++
 	}
 	return err

@@ -19,6 +19,8 @@ type Input struct {
 
 	Steers bool   // the turn in progress takes it up before it asks a model again
 	Parent string // the traceparent of its request; "": none
+
+	UntilReset bool // its turn waits for usage windows, whatever its policy says
 }
 
 // log is a conversation as far as its records tell.
@@ -65,6 +67,8 @@ type current struct {
 	moves   int          // how often it has moved to another model
 	lost    bool         // a part of its record was lost
 	metrics turn.Metrics // of what has passed
+
+	untilReset bool // it waits for usage windows, whatever its policy says
 }
 
 // apply applies a record that was read.
@@ -89,7 +93,7 @@ func (l *log) fold(r store.Record, content any) {
 		l.lose(store.Damage{Conversation: l.id, N: c.First, Why: "lost"}, c.Noticed)
 		l.noticed = c.Noticed
 	case wire.InputQueued:
-		l.queue(Input{ID: r.Turn, Text: c.Text, At: r.Time, Parent: c.Parent})
+		l.queue(Input{ID: r.Turn, Text: c.Text, At: r.Time, Parent: c.Parent, UntilReset: c.UntilReset})
 	case wire.InputRemoved:
 		l.take(r.Turn)
 	case steer:
@@ -133,6 +137,9 @@ func (l *log) progress(r store.Record, n note) {
 		l.now.lost = l.now.lost && n.Epoch > 1
 	case park:
 		l.waited(r.Time) // of two waits of one worker, a try has been between
+		if n.Run.Tries > 0 && n.Run.Tries == l.now.run.Tries {
+			l.now.metrics.RetryCount-- // the same wait: that try was an early probe
+		}
 		l.now.run, l.now.waits, l.now.since, l.now.held, l.now.proven = n.Run, &n, r.Time, n.Held, true
 	case crash:
 		l.now.failed, l.now.due, l.now.held = n.Run, n.WakeAt, false
@@ -160,7 +167,7 @@ func (l *log) open(id string, at time.Time) {
 // begin takes the input of a turn that a worker has taken out of the queue: from here on it does not change.
 func (l *log) begin(id string) {
 	if i := slices.IndexFunc(l.inputs, func(in Input) bool { return in.ID == id }); i >= 0 {
-		l.now.input, l.now.parent = l.inputs[i].Text, l.inputs[i].Parent
+		l.now.input, l.now.parent, l.now.untilReset = l.inputs[i].Text, l.inputs[i].Parent, l.inputs[i].UntilReset
 		l.take(id)
 	}
 }

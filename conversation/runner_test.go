@@ -504,6 +504,37 @@ func TestRetryNow_EndsWait(t *testing.T) {
 	}
 }
 
+// The try costs nothing if it fails: the wait goes on as it was, with or without a worker.
+func TestRetryNow_CostsNoAttempt(t *testing.T) {
+	for _, after := range []time.Duration{2 * time.Second, 3 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newFixture(t, append(slices.Repeat([]llmtest.Answer{llmtest.Fails(busy)}, 20), llmtest.Says("hi"))...)
+			runner, _ := h.runner()
+			c := h.create(runner)
+			h.say(runner, c, "go")
+			time.Sleep(after)
+			before, err := runner.Get(t.Context(), c)
+			if err != nil || before.Wait == nil {
+				t.Fatalf("wait: got %v, %v, want one", before.Wait, err)
+			}
+			asked := len(h.model.(*llmtest.Model).Requests())
+			for n := range 2 {
+				if err := runner.RetryNow(t.Context(), c); err != nil {
+					t.Errorf("retry now: %v", err)
+				}
+				time.Sleep(time.Second)
+				v, err := runner.Get(t.Context(), c)
+				if err != nil || v.Wait == nil || v.Wait.Run.Tries != before.Wait.Run.Tries || v.Wait.Due.Sub(before.Wait.Due).Abs() > time.Millisecond || v.Wait.Trying {
+					t.Errorf("wait after %d commands: got %+v, %v, want %+v", n+1, v.Wait, err, before.Wait)
+				}
+				if got := len(h.model.(*llmtest.Model).Requests()); got != asked+n+1 {
+					t.Errorf("requests after %d commands: got %d, want %d", n+1, got, asked+n+1)
+				}
+			}
+		})
+	}
+}
+
 func TestRunner_FailedWorkerIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t, llmtest.Says("hi"))

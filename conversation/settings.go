@@ -81,7 +81,17 @@ func captionedSettings(s Settings, last store.Record) Settings {
 // unanswered. id is that of the new turn; "": one is made up. A second call with the same id changes nothing.
 // The error is ErrAnswered while a turn is in progress, and when there is nothing to answer.
 func (r *Runner) RetryTurn(ctx context.Context, conversation, id string) (string, error) {
-	return r.accept(ctx, conversation, id, "", func(l *log) error {
+	return r.retryTurn(ctx, conversation, id, wire.InputQueued{})
+}
+
+// WaitForWindow is RetryTurn, and the turn waits for a usage window that is spent until it opens, whatever its policy
+// says of that.
+func (r *Runner) WaitForWindow(ctx context.Context, conversation, id string) (string, error) {
+	return r.retryTurn(ctx, conversation, id, wire.InputQueued{UntilReset: true})
+}
+
+func (r *Runner) retryTurn(ctx context.Context, conversation, id string, in wire.InputQueued) (string, error) {
+	return r.accept(ctx, conversation, id, in, func(l *log) error {
 		if !l.idle() || !l.state.Unanswered() {
 			return ErrAnswered
 		}

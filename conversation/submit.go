@@ -54,7 +54,7 @@ func (r *Runner) Submit(ctx context.Context, conversation, id, text string) (str
 	if err := checkText(text); err != nil {
 		return "", err
 	}
-	return r.accept(ctx, conversation, id, text, func(l *log) error {
+	return r.accept(ctx, conversation, id, wire.InputQueued{Text: text}, func(l *log) error {
 		if len(l.inputs) >= MaxQueue {
 			return fmt.Errorf("%w: %d", ErrQueueFull, len(l.inputs))
 		}
@@ -87,7 +87,7 @@ const inputDelay = 10 * time.Second
 
 // accept puts an input into the log, if it may be taken. Its job comes first, and waits for the input for a
 // while: so an input that is in the log has a job, whenever the process dies.
-func (r *Runner) accept(ctx context.Context, conversation, id, text string, may func(*log) error) (string, error) {
+func (r *Runner) accept(ctx context.Context, conversation, id string, in wire.InputQueued, may func(*log) error) (string, error) {
 	id = cmp.Or(id, NewID())
 	l, err := r.load(ctx, conversation)
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *Runner) accept(ctx context.Context, conversation, id, text string, may 
 	if err := r.Store.Enqueue(ctx, newJob(conversation, id, payload{})); err != nil {
 		return "", err
 	}
-	if err := r.recordInput(ctx, l, id, text, may); err != nil {
+	if err := r.recordInput(ctx, l, id, in, may); err != nil {
 		return "", err
 	}
 	if time.Since(began) > inputDelay/2 { // its job may not have waited so long
@@ -116,14 +116,15 @@ func (r *Runner) accept(ctx context.Context, conversation, id, text string, may 
 }
 
 // recordInput appends an input to the log, if it is not there yet and may be taken.
-func (r *Runner) recordInput(ctx context.Context, l *log, id, text string, may func(*log) error) error {
+func (r *Runner) recordInput(ctx context.Context, l *log, id string, in wire.InputQueued, may func(*log) error) error {
+	in.Ref, in.Parent = wire.Ref{ConversationID: l.id, TurnID: id}, parentOf(ctx)
 	missing := func(l *log) error {
 		if l.known[id] {
 			return errKnown
 		}
 		return may(l)
 	}
-	err := r.append(ctx, l, id, missing, one(wire.InputQueued{Ref: wire.Ref{ConversationID: l.id, TurnID: id}, Text: text, Parent: parentOf(ctx)}))
+	err := r.append(ctx, l, id, missing, one(in))
 	if errors.Is(err, errKnown) {
 		return nil
 	}

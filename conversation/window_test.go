@@ -91,3 +91,37 @@ func TestWindow_WrongResetHoldsForAQuarterOfAnHour(t *testing.T) {
 		}
 	})
 }
+
+// A turn may be told to wait for a window that its policy does not wait for.
+func TestWaitForWindow_OutlastsThePolicy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opens := time.Now().Add(26 * time.Hour)
+		h := newFixture(t)
+		h.model = llmtest.New(large, slices.Repeat([]llmtest.Answer{func(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
+			if time.Now().Before(opens) {
+				return llmtest.Fails(spentUntil(opens))(ctx, r)
+			}
+			return llmtest.Says("hi")(ctx, r)
+		}}, 200)...)
+		usual := h.config.Agent
+		h.config.Agent = func(ctx context.Context, s conversation.Settings) (agent.Agent, error) {
+			a, err := usual(ctx, s)
+			a.Retry.Policy = policy.Policy{}
+			return a, err
+		}
+		runner, end := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "hello")
+		follow(t, runner, c, 0, 1)
+		if id, err := runner.WaitForWindow(t.Context(), c, "again"); err != nil || id != "again" {
+			t.Fatalf("wait for window: got id %q, error %v, want again", id, err)
+		}
+		time.Sleep(time.Hour)
+		end() // the next runner knows of it, too
+		runner, _ = h.runner()
+		follow(t, runner, c, 0, 2)
+		if late := time.Since(opens); late < 0 || late > time.Minute {
+			t.Errorf("answered %v after the window opened, want at once", late)
+		}
+	})
+}

@@ -33,6 +33,8 @@ type worker struct {
 	parent     string                      // the traceparent of the turn's request; "": none
 	now        bool                        // a user has asked for the first try
 	retryAsked bool                        // a user has asked for the next one since its wait was told of
+	rest       *park                       // the wait in which a user has asked for it while no worker had the turn; nil: none
+	urged      bool                        // the try in progress is one that a user has asked for in a wait
 	caller     *sharedCaller               // of the breaker of the provider in use; nil: none
 	said       bool                        // content has come since it took the turn
 	shown      bool                        // a part of an answer that is not kept so far
@@ -56,9 +58,13 @@ func (w *worker) work(ctx context.Context) error {
 	if w.log.diedSoon() {
 		return w.supervise(ctx, &failed{errDied}, w.log.now.claimed)
 	}
+	waited := w.log.now.waits
 	input, err := w.claim(ctx)
 	if err != nil {
 		return err
+	}
+	if w.now && waited != nil && waited.Due.After(time.Now()) {
+		w.rest, w.asked = waited, waited.Name
 	}
 	w.parent, w.moves = w.log.now.parent, w.log.now.moves
 	err = w.run(ctx, input)
@@ -188,6 +194,9 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 	}
 	a.Steering, a.SpreadWait, a.Retry.Sleep, a.Breaker = w.steering, lengthen, w.wait, w.acquireBreaker
 	a.OnHold = w.setHold
+	if w.log.now.untilReset {
+		a.Terms = untilReset(a.TermsAt)
+	}
 	if a.Approve == nil {
 		a.Approve = w.approve
 	}
@@ -206,6 +215,9 @@ func (w *worker) drive(ctx context.Context, a agent.Agent, input []turn.Event) e
 	w.mu.Lock()
 	state := w.log.state
 	a.Prior, a.Retry.Start = w.log.spent(time.Now()), w.log.now.run
+	if w.rest != nil {
+		a.Retry.Resume = w.rest.Wait
+	}
 	w.mu.Unlock()
 	for e, err := range a.Run(ctx, state, input...) {
 		switch {
@@ -290,58 +302,6 @@ func (w *worker) steering() []turn.UserMessage {
 	return said
 }
 
-// wait waits for the next try: here if the wait is short, else the turn is parked.
-func (w *worker) wait(ctx context.Context, n policy.Wait) error {
-	err := w.waitOrPark(ctx, n)
-	if err == nil {
-		w.runner.noteTry(ctx, w.log.id)
-	}
-	return err
-}
-
-func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
-	if w.isParked(n) {
-		return w.caller.Wait(ctx, n.Verdict.Wait) // continues after an early probe
-	}
-	stays := n.Verdict.Wait <= w.runner.ParkAfter
-	p, err := park{turn.Retry{Name: w.asked, Wait: n}, stays, w.shown}.redacted()
-	if err == nil {
-		err = w.appendNote(context.WithoutCancel(ctx), p)
-	}
-	w.flushDeferred(context.WithoutCancel(ctx))
-	if err != nil {
-		return err
-	}
-	w.announceWait(ctx)
-	switch {
-	case errors.Is(context.Cause(ctx), errAborted):
-		return errAborted // no worker is to resume it
-	case stays && w.retryRequested():
-		return nil
-	case stays:
-		return w.caller.Wait(ctx, n.Verdict.Wait)
-	}
-	return w.park(context.WithoutCancel(ctx), n)
-}
-
-// announceWait announces the wait that has just been recorded.
-func (w *worker) announceWait(ctx context.Context) {
-	w.mu.Lock()
-	wait := w.log.wait()
-	w.mu.Unlock()
-	if wait != nil {
-		w.runner.noteWait(ctx, *wait)
-	}
-}
-
-// isParked reports whether a wait is recorded already and continues.
-func (w *worker) isParked(n policy.Wait) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	last := w.log.now.waits
-	return last != nil && last.Run.Tries == n.Run.Tries
-}
-
 // acquireBreaker returns a caller of the breaker of a model's provider.
 func (w *worker) acquireBreaker(name llm.Name) (retry.Breaker, func()) {
 	c := &sharedCaller{Caller: w.runner.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model}), runner: w.runner, name: name}
@@ -382,20 +342,6 @@ func (w *worker) isHeld() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.held != nil
-}
-
-// setRetryRequested notes whether a user has asked for the next try.
-func (w *worker) setRetryRequested(now bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.retryAsked = now
-}
-
-// retryRequested reports whether a user has asked for the next try since its wait was told of.
-func (w *worker) retryRequested() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.retryAsked
 }
 
 // lengthen makes long waits a little longer, so that many of them do not end at

@@ -6,6 +6,8 @@ type InputQueued struct {
 	Ref
 	Text   string `json:"text"`                 // "": none, a model is asked again for what it has left unanswered
 	Parent string `json:"traceparent,omitzero"` // of the request that the input came with (W3C Trace Context)
+
+	UntilReset bool `json:"untilReset,omitzero"` // its turn waits for a usage window that is spent, whatever the policy says
 }
 
 // InputRemoved means that an input will not have a turn of its own: the user has

@@ -113,7 +113,7 @@ func (v *textView) showProvider(e turn.Event) {
 	case turn.Error:
 		v.stopCountdown()
 		v.finishLine()
-		v.note(screen.Red, "%s", display.Headline(e))
+		v.note(screen.Red, "%s", display.Headline(e, time.Now()))
 		v.note("", "  %s", strings.Join(display.Details(e), "\n  "))
 		if limit := v.waitLimit(e); limit != "" {
 			v.note("", "  %s", limit)

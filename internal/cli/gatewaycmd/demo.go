@@ -182,7 +182,7 @@ func (d *demo) watch(e gateway.Event) {
 		}
 		d.latest.Store(nil)
 		d.screen.Status("")
-		d.screen.Print(screen.Red, "%s\n  %v", display.Headline(e), e.Fault)
+		d.screen.Print(screen.Red, "%s\n  %v", display.Headline(e, time.Now()), e.Fault)
 	case turn.Retry:
 		d.retries.Add(1)
 		d.screen.Print(screen.Faint, "%5.1f s  %s", time.Since(d.begun).Seconds(), e.Fault)

@@ -64,6 +64,8 @@ type Input struct {
 	At     time.Time `json:"at"`
 	Steers bool      `json:"steers,omitzero"`      // the turn in progress takes it before its next question to the model
 	Parent string    `json:"traceparent,omitzero"` // of the request that it came with (W3C Trace Context)
+
+	UntilReset bool `json:"untilReset,omitzero"` // its turn waits for a usage window that is spent, whatever the policy says
 }
 
 // Summary is a conversation in a list.
@@ -134,7 +136,8 @@ type NewTurn struct {
 
 // Again is the body that repeats the unanswered question of the last turn.
 type Again struct {
-	ID string `json:"id,omitzero"` // of the new turn; "": the server chooses one
+	ID         string `json:"id,omitzero"`         // of the new turn; "": the server chooses one
+	UntilReset bool   `json:"untilReset,omitzero"` // it waits for a usage window that is spent, whatever its policy says
 }
 
 // Move is the body that lets the running turn ask another model.
@@ -170,6 +173,8 @@ type Command struct {
 	Text   string `json:"text,omitzero"`   // to say, or the new text of an input
 	TurnID string `json:"turnId,omitzero"` // of the turn to stop; "": the turn in progress, whichever it is
 	Model  string `json:"model,omitzero"`  // that the turn in progress moves to
+
+	UntilReset bool `json:"untilReset,omitzero"` // with "again": the turn waits for a usage window that is spent
 
 	Decision turn.Decision `json:"decision,omitzero"`    // the answer: "allow-once", "allow-always" (this tool in this conversation) or "deny"
 	Parent   string        `json:"traceparent,omitzero"` // of the client's span (W3C Trace Context); "": that of the handshake

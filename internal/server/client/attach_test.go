@@ -176,7 +176,7 @@ func TestPut_RetriesUntilServerIsBack(t *testing.T) {
 		if err := c.Put(t.Context(), "c", "t1", "hi"); err != nil {
 			t.Errorf("follow: %v", err)
 		}
-		if err := c.Again(t.Context(), "c", "t2"); err != nil {
+		if err := c.Again(t.Context(), "c", "t2", false); err != nil {
 			t.Errorf("follow: %v", err)
 		}
 		if p, ok := errors.AsType[*api.Problem](c.Put(t.Context(), "c", "t3", "hi")); !ok || p.Code != "store-full" {

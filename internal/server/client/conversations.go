@@ -64,9 +64,10 @@ func (c Client) Put(ctx context.Context, id, turnID, text string) error {
 	return c.persist(ctx, pathOf(id)+"/turns", api.NewTurn{Text: text, ID: turnID})
 }
 
-// Again repeats the unanswered question of the last turn, in a turn of that id. It retries as Put does.
-func (c Client) Again(ctx context.Context, id, turnID string) error {
-	return c.persist(ctx, pathOf(id)+"/again", api.Again{ID: turnID})
+// Again repeats the unanswered question of the last turn, in a turn of that id. untilReset lets it wait for a usage
+// window. It retries as Put does.
+func (c Client) Again(ctx context.Context, id, turnID string, untilReset bool) error {
+	return c.persist(ctx, pathOf(id)+"/again", api.Again{ID: turnID, UntilReset: untilReset})
 }
 
 // persist posts a body that may be posted twice.

@@ -22,7 +22,7 @@ func (a *API) do(ctx context.Context, id string, c api.Command) (d api.Done, err
 		d.TurnID, err = a.Runner.Submit(ctx, id, c.ID, c.Text)
 	case "again":
 		d.ID = ""
-		d.TurnID, err = a.Runner.RetryTurn(ctx, id, c.ID)
+		d.TurnID, err = a.repeat(ctx, id, c)
 	case "stop":
 		err = a.Runner.Stop(ctx, id, c.TurnID)
 	case "now":
@@ -82,7 +82,15 @@ func (a *API) again(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.answerDo(w, r, api.Command{Do: "again", ID: b.ID})
+	return a.answerDo(w, r, api.Command{Do: "again", ID: b.ID, UntilReset: b.UntilReset})
+}
+
+// repeat starts the turn that asks again.
+func (a *API) repeat(ctx context.Context, id string, c api.Command) (string, error) {
+	if c.UntilReset {
+		return a.Runner.WaitForWindow(ctx, id, c.ID)
+	}
+	return a.Runner.RetryTurn(ctx, id, c.ID)
 }
 
 func (a *API) stop(w http.ResponseWriter, r *http.Request) error {

@@ -169,7 +169,7 @@ func ended(f *fault.Error, provider string, retries int, committed bool) example
 	return example{Of: map[string]any{
 		"kind": e.Kind, "code": code, "provider": provider, "model": "m", "retries": retries, "committed": committed,
 		"waitedMs": e.Waited.Milliseconds(), "requestId": e.RequestID,
-	}, Words: display.Headline(e), More: display.Details(e)[1]}
+	}, Words: display.Headline(e, nine), More: display.Details(e)[1]}
 }
 
 func lines() map[string]string {

@@ -158,7 +158,11 @@ func (l *local) Do(ctx context.Context, c tui.Command) error {
 	case tui.Steer:
 		return l.runner.Steer(ctx, l.id, c.ID)
 	case tui.Retry:
-		_, err := l.runner.RetryTurn(ctx, l.id, c.ID)
+		retry := l.runner.RetryTurn
+		if c.UntilReset {
+			retry = l.runner.WaitForWindow
+		}
+		_, err := retry(ctx, l.id, c.ID)
 		return err
 	case tui.Move:
 		return l.move(ctx, c.Model)

@@ -77,7 +77,7 @@ func (r *remote) Do(ctx context.Context, c tui.Command) error {
 	case tui.Steer:
 		return r.client.Steer(ctx, r.id, c.ID)
 	case tui.Retry:
-		return r.client.Again(ctx, r.id, c.ID)
+		return r.client.Again(ctx, r.id, c.ID, c.UntilReset)
 	case tui.Move:
 		return r.client.Move(ctx, r.id, c.Model)
 	case tui.RetryNow:

@@ -13,18 +13,18 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// Headline is the first line about a failed turn.
-func Headline(e turn.Error) string {
+// Headline is the first line about a failed turn, as it is read at now.
+func Headline(e turn.Error, now time.Time) string {
 	text := "Failed after " + plural.Count(e.Retries, "retry attempt", "retry attempts")
-	switch outage := e.Fault == nil || fault.Transient.Has(e.Fault.Kind) && !e.Committed(); {
+	switch outage := e.Fault == nil || fault.Transient.Has(e.Fault.Kind) && !e.Fault.Window && !e.Committed(); {
 	case e.Retries == 0:
 		text = "Failed: " + cause(e)
 	case !outage:
 		text += ": " + cause(e)
 	default:
-		return text + ". " + cmp.Or(advice(e), checkConnection)
+		return text + ". " + cmp.Or(advice(e, now), checkConnection)
 	}
-	return strings.TrimSuffix(text+". "+advice(e), " ")
+	return strings.TrimSuffix(text+". "+advice(e, now), " ")
 }
 
 // cause is what failed, in plain words.
@@ -40,14 +40,14 @@ func cause(e turn.Error) string {
 }
 
 // advice is what the user can do about a failure; "" for nothing.
-func advice(e turn.Error) string {
+func advice(e turn.Error, now time.Time) string {
 	switch {
 	case e.Fault == nil:
 		return ""
 	case e.Fault.Kind == fault.Auth:
 		return "Check the key for " + e.Provider + " and try again."
-	case e.Fault.Kind == fault.Quota && !e.Fault.ResetAt.IsZero():
-		return "It opens again at " + e.Fault.ResetAt.Local().Format("15:04 on Jan 2") + "."
+	case e.Fault.Window:
+		return "It " + e.Fault.OpensAgain(now) + "."
 	case e.Fault.Kind == fault.Quota:
 		return "Check the account at " + e.Provider + " and try again."
 	case e.Provider == "lmstudio" && e.Fault.Kind == fault.Overloaded && !e.Committed():
@@ -59,6 +59,9 @@ func advice(e turn.Error) string {
 	}
 	return ""
 }
+
+// OfWindow reports whether a turn has failed because a usage window is spent, for which another one can wait.
+func OfWindow(e turn.Error) bool { return e.Fault != nil && e.Fault.Window && !e.Committed() }
 
 // blame says what the provider has answered, and for how long; "": it has not answered.
 func blame(e turn.Error) string {

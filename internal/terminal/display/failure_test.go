@@ -21,10 +21,14 @@ func TestHeadline_AdvisesTheUser(t *testing.T) {
 		}
 		return e
 	}
+	now := time.Date(2026, time.November, 22, 20, 0, 0, 0, time.UTC)
+	spent := fault.Error{Kind: fault.Quota, Status: 429, Window: true, ResetAt: now.Add(3*time.Hour + 30*time.Second)}
 	for _, tt := range []struct {
 		failure turn.Error
 		want    string
 	}{
+		{failed(spent, "anthropic", 0, false), "Failed: usage limit. It opens again at 23:00, in 3h1m."},
+		{failed(fault.Error{Kind: fault.RateLimited, Status: 429, Window: true, ResetAt: now.Add(time.Hour)}, "openai", 2, false), "Failed after 2 retry attempts: usage limit. It opens again at 21:00, in 1h0m."},
 		{failed(fault.Error{Kind: fault.Overloaded, Status: 529}, "anthropic", 10, false), "Failed after 10 retry attempts. anthropic was overloaded."},
 		{failed(fault.Error{Kind: fault.RateLimited, Status: 429}, "openai", 3, false), "Failed after 3 retry attempts. openai limited the rate."},
 		{failed(fault.Error{Kind: fault.Unavailable}, "anthropic", 10, false), "Failed after 10 retry attempts. Check your connection and try again."},
@@ -41,7 +45,7 @@ func TestHeadline_AdvisesTheUser(t *testing.T) {
 		{failed(fault.Error{Kind: fault.Invalid, Status: 400}, "anthropic", 0, false), "Failed: bad request."},
 		{turn.Error{Kind: "steps"}, "Failed: steps."},
 	} {
-		if got := display.Headline(tt.failure); got != tt.want {
+		if got := display.Headline(tt.failure, now); got != tt.want {
 			t.Errorf("Headline(%+v):\n got %q\nwant %q", tt.failure, got, tt.want)
 		}
 	}

@@ -48,6 +48,9 @@ func WaitLine(w policy.Wait, now time.Time, width int, keys ...string) string {
 		}
 	}
 	parts := []string{"▲ " + shortCause(w.Fault), shortTime(left, now), attemptCount(w), "^C"}
+	if w.Fault.Window && left > 0 {
+		parts = []string{"▲ " + w.Fault.Label(), "opens " + shortTime(w.Fault.ResetAt.Sub(now), now), "^C"}
+	}
 	for len(parts) > 1 && !fits(strings.Join(parts, " · ")) {
 		parts = parts[:len(parts)-1]
 	}

@@ -45,8 +45,9 @@ func TestWaitLine_FormsByWidth(t *testing.T) {
 		{gone, 30 * time.Minute, 40, "▲ network · 21:30 · 7 · ^C"},
 		{gone, 5 * time.Minute, 90, "▲ Network — retrying in 5m0s… (attempt 7, gives up 05:12) • Press Ctrl+C to cancel"},
 		{gone, 90 * time.Second, 40, "▲ network · 1m30s · 7 · ^C"},
+		{spent, 3*time.Hour + time.Minute, 40, "▲ usage limit · opens 00:01 · ^C"},
 		{spent, 3*time.Hour + time.Minute, 80, "▲ Usage limit — opens again at 00:01, in 3h1m • Press Ctrl+C to cancel"},
-		{spent, 3*time.Hour + time.Minute, 40, "▲ quota · 00:01 · 1 · ^C"},
+		{spent, 3*time.Hour + time.Minute, 20, "▲ usage limit"},
 	} {
 		if got := waitLine(tt.wait, tt.left, tt.width); got != tt.want {
 			t.Errorf("line with %v left at %d columns:\n got %q\nwant %q", tt.left, tt.width, got, tt.want)

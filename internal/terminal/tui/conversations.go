@@ -54,10 +54,13 @@ type Command interface{ command() }
 
 // The commands. A repeated Send or Retry with the same ID has no effect.
 type (
-	Send     struct{ ID, Text string }                // queue a prompt as the input ID
-	Remove   struct{ ID string }                      // remove a queued input
-	Steer    struct{ ID string }                      // pass a queued input to the turn in progress
-	Retry    struct{ ID string }                      // answer the last prompt again, in the turn ID
+	Send   struct{ ID, Text string } // queue a prompt as the input ID
+	Remove struct{ ID string }       // remove a queued input
+	Steer  struct{ ID string }       // pass a queued input to the turn in progress
+	Retry  struct {                  // answer the last prompt again, in the turn ID
+		ID         string
+		UntilReset bool // it waits for a usage window that is spent
+	}
 	Move     struct{ Model string }                   // ask another model in the turn in progress, which waits
 	RetryNow struct{}                                 // end the wait of the turn in progress
 	Cancel   struct{ ID string }                      // cancel a turn; "": the one in progress

@@ -108,8 +108,8 @@ func (m *model) onTurnEvent(id string, e turn.Event) tea.Cmd {
 func (m *model) onTurnStart(id string) {
 	m.dequeue(id)
 	m.finishAnswer()
-	again := m.turn.returned
-	m.turn = turnState{id: id, started: time.Now()}
+	again, failing := m.turn.returned, m.turn.failing && m.turn.id == ""
+	m.turn = turnState{id: id, started: time.Now(), failing: failing}
 	m.wait = nil
 	m.foldFailure(false)
 	if again.id == id && id != "" {
@@ -122,7 +122,7 @@ func (m *model) onProgress(id string) {
 	if m.turn.id == "" && id != "" {
 		m.turn = turnState{id: id, started: time.Now()}
 	}
-	m.wait = nil
+	m.wait, m.turn.failing = nil, false
 }
 
 // onUserMessage prints the prompt that the turn answers.
@@ -240,7 +240,7 @@ func (m *model) onSealed(e turn.Sealed) tea.Cmd {
 	was := m.turn
 	m.finishAnswer()
 	m.calls, m.wait = nil, nil
-	m.turn = turnState{retryable: e.Status == turn.Failed && !was.hopeless}
+	m.turn = turnState{retryable: e.Status == turn.Failed && !was.hopeless, ofWindow: was.ofWindow}
 	m.question.on(e)
 	if m.replay.printing {
 		return nil

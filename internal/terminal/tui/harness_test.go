@@ -113,7 +113,11 @@ func (c *serviceConversation) Do(ctx context.Context, command tui.Command) (err 
 	case tui.Steer:
 		err = c.s.runner.Steer(ctx, c.id, command.ID)
 	case tui.Retry:
-		_, err = c.s.runner.RetryTurn(ctx, c.id, command.ID)
+		retry := c.s.runner.RetryTurn
+		if command.UntilReset {
+			retry = c.s.runner.WaitForWindow
+		}
+		_, err = retry(ctx, c.id, command.ID)
 	case tui.Move:
 		err = c.s.runner.Move(ctx, c.id, command.Model)
 	case tui.RetryNow:

@@ -92,18 +92,50 @@ func (m *model) shortcut(k string) (cmd tea.Cmd, taken bool) {
 	switch {
 	case k == "ctrl+d":
 		return m.quit(), true
-	case k == "r" && m.wait != nil && m.lost == nil:
+	case m.turn.failing && m.lost == nil:
+		return m.waitKey(k)
+	case m.turn.retryable && m.turn.id == "":
+		return m.failureKey(k)
+	}
+	return nil, false
+}
+
+// waitKey runs the shortcut on a key from the first failure of an answer on.
+func (m *model) waitKey(k string) (cmd tea.Cmd, taken bool) {
+	switch {
+	case k == "r":
 		return m.retryNow(), true
-	case k == "r" && m.turn.retryable && m.turn.id == "":
-		return m.retryTurn(), true
-	case k == "m" && m.wait != nil && m.lost == nil:
-		m.composer.SetValue("/model ")
-		return m.complete(), true
-	case k == "d" && m.wait != nil && m.lost == nil:
+	case m.wait == nil: // a try is in progress
+		return nil, false
+	case k == "m":
+		return m.chooseModel(), true
+	case k == "w" && m.wait.Fault.Window:
+		m.showHint("It waits until then")
+		return nil, true
+	case k == "d":
 		m.showDetails = !m.showDetails
 		return nil, true
 	}
 	return nil, false
+}
+
+// failureKey runs the shortcut on a key after a turn that has failed.
+func (m *model) failureKey(k string) (cmd tea.Cmd, taken bool) {
+	switch {
+	case k == "r":
+		return m.retryTurn(false), true
+	case k == "w" && m.turn.ofWindow:
+		return m.retryTurn(true), true
+	case k == "m" && m.turn.ofWindow:
+		return m.chooseModel(), true
+	}
+	return nil, false
+}
+
+// chooseModel begins the command that changes the model.
+func (m *model) chooseModel() tea.Cmd {
+	m.composer.SetValue("/model ")
+	return m.complete()
 }
 
 // onCtrlC cancels the turn in progress. If that takes time, or if none is in progress, it quits.
@@ -165,17 +197,24 @@ func (m *model) cancelTurn() tea.Cmd {
 	})
 }
 
-// retryNow ends the wait.
+// retryNow has a try made at once, in the wait that there is or is about to be.
 func (m *model) retryNow() tea.Cmd {
-	m.wait.Due = time.Now()
+	if m.wait != nil {
+		m.wait.urged = time.Now()
+	}
 	return m.do(RetryNow{}, printUnless(conversation.ErrIdle, "Could not retry now"))
 }
 
-// retryTurn asks the model again for the answer that failed.
-func (m *model) retryTurn() tea.Cmd {
-	m.turn.retryable = false
+// retryTurn asks the model again for the answer that failed, and may wait for a usage window.
+func (m *model) retryTurn(untilReset bool) tea.Cmd {
+	m.turn.retryable, m.turn.failing = false, true
 	m.foldFailure(true)
-	return m.do(Retry{conversation.NewID()}, printUnless(conversation.ErrIdle, "Could not try again"))
+	return m.do(Retry{conversation.NewID(), untilReset}, func(m *model, err error) {
+		if err != nil {
+			m.turn.failing = false
+			m.printError("Could not try again: " + err.Error())
+		}
+	})
 }
 
 // do carries out a command and then calls done.

@@ -77,6 +77,8 @@ type turnState struct {
 	cancelFailed   bool      // it could not be canceled
 	retryable      bool      // the last turn failed and can be retried
 	hopeless       bool      // its failure does not pass by itself, so that trying again is not offered
+	ofWindow       bool      // its failure is that a usage window is spent, for which a retry can wait
+	failing        bool      // its answer has failed, and nothing of it has come since
 	returned       input     // the prompt that came back from the last turn, which was canceled before an answer; id: of the turn that asks it again
 }
 

@@ -301,10 +301,53 @@ func TestWait_KeysRetryNowAndShowDetails(t *testing.T) {
 		s.golden("details")
 		s.keys("d", "r")
 		s.wait(time.Second)
-		s.sees("(attempt 6/10)")
+		s.sees("retrying in 14s… (attempt 5/10)", "That try has failed too; it cost no attempt")
 		s.keys("r")
 		s.wait(time.Second)
-		s.sees("✓ Recovered after 6 retries (waited 17s)")
+		s.sees("✓ Recovered after 5 retries (waited 17s)")
+	})
+}
+
+// From the first failure on r is a key, also where no wait is shown, and takes no letter of a prompt before.
+func TestWait_KeyRWorksBeforeTheWaitIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newService(t, append(fails(11, llmtest.Hangs()), llmtest.Says("never"))...)
+		s := start(t, config(h), 80, 24)
+		s.types("x")
+		s.wait(4 * time.Minute)
+		s.sees("r tries again")
+		s.keys("r", "r")
+		s.wait(0)
+		if live := s.live(); !strings.Contains(live, "working…") || strings.Contains(live, "> r") {
+			t.Errorf("view after r twice: got this, want one turn and no letter in the composer:\n%s", live)
+		}
+		s.keys("ctrl+c")
+		s.wait(0)
+		s.types("y")
+		s.keys("r")
+		s.sees("> r\n")
+	})
+}
+
+// A usage window that the policy does not wait for is said with its reset, and w waits for it.
+func TestWindow_KeyWWaitsUntilItOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opens := time.Now().Add(26 * time.Hour)
+		spent := &fault.Error{Kind: fault.Quota, Status: 429, Message: "limit reached", Window: true, ResetAt: opens}
+		h := newService(t, llmtest.Fails(spent), llmtest.Fails(spent), llmtest.Says("It is open."))
+		s := start(t, config(h), 100, 24)
+		s.types("x")
+		at := opens.Local().Format("15:04 on Jan 2")
+		s.sees("Failed: usage limit. It opens again at "+at+", in 26h0m.", "w waits for it, m changes the model, r tries again.",
+			"w waits for the reset · m another model · r tries again")
+		s.misses("Check the account", "--policy")
+		s.keys("w")
+		s.wait(time.Second)
+		s.sees("▲ Usage limit — opens again at " + at + ", in 26h0m • Press Ctrl+C to cancel")
+		s.keys("w")
+		s.sees("It waits until then")
+		s.wait(40 * time.Minute) // a reset is believed for a quarter of an hour, by the breaker as well
+		s.sees("It is open.")
 	})
 }
 

@@ -42,14 +42,14 @@ func (ps *plainSession) onProviderEvent(e turn.Event) {
 	case turn.Error:
 		ps.wait = nil
 		ps.failed = &Failure{e}
-		ps.line(display.Headline(e))
+		ps.line(display.Headline(e, time.Now()))
 		for _, line := range display.Details(e) {
 			ps.line("  " + line)
 		}
-		if asks := display.LongerWait(e, ""); asks != "" {
+		if asks := display.LongerWait(e, ""); asks != "" && !display.OfWindow(e) {
 			ps.line("  " + asks)
 		}
-		ps.line("  " + kept(e, "/again"))
+		ps.line("  " + kept(e, "/wait", "/model", "/again"))
 	}
 }
 
@@ -98,7 +98,8 @@ func (ps *plainSession) runCommand(ctx context.Context, c slashCommand) (quit bo
 		return true, nil
 	case "help":
 		for _, p := range append(slashCommands(), completion{"/again", "ask the model again for the answer that failed"},
-			completion{"/now", "end a wait: retry now"}, completion{"/stop", "cancel the turn in progress"}) {
+			completion{"/wait", "the same, and wait for a spent usage window"},
+			completion{"/now", "in a wait: retry now"}, completion{"/stop", "cancel the turn in progress"}) {
 			ps.line(fmt.Sprintf("  %-9s %s", p.text, p.about))
 		}
 	case "model":
@@ -107,7 +108,7 @@ func (ps *plainSession) runCommand(ctx context.Context, c slashCommand) (quit bo
 		ps.closeConversation()
 	case "resume":
 		err = ps.resume(ctx, c.rest)
-	case "again", "now", "stop":
+	case "again", "wait", "now", "stop":
 		err = ps.control(ctx, c.name)
 	default:
 		ps.line("× Unknown command /" + c.name + "; /help lists the commands")
@@ -130,7 +131,7 @@ func (ps *plainSession) control(ctx context.Context, name string) error {
 		return ps.conv.Do(ctx, Cancel{})
 	}
 	id := conversation.NewID()
-	err := ps.conv.Do(ctx, Retry{id})
+	err := ps.conv.Do(ctx, Retry{ID: id, UntilReset: name == "wait"})
 	if err == nil {
 		ps.openTurns[id] = true
 	}

@@ -15,6 +15,20 @@ import (
 type shownWait struct {
 	policy.Wait
 	trail []string
+	urged time.Time // when a try in it was asked for that is in progress; zero: none is
+}
+
+// urgedFor is how long a try that was asked for is shown at most: a gateway of an older version does not say that
+// it has failed.
+const urgedFor = 30 * time.Second
+
+// at returns the wait as it is shown at now.
+func (w *shownWait) at(now time.Time) policy.Wait {
+	shown := w.Wait
+	if now.Before(w.urged.Add(urgedFor)) && now.Before(w.Due) {
+		shown.Due = now
+	}
+	return shown
 }
 
 // maxTrail is how many failures the details list.
@@ -38,11 +52,9 @@ func (m *model) onProviderEvent(id string, e turn.Event) tea.Cmd {
 	case turn.Retry:
 		m.onRetry(id, e)
 	case turn.Waiting:
-		if m.wait != nil {
-			m.wait.Due = dueAfter(e.Remaining)
-		}
+		m.onWaiting(e)
 	case turn.Recovered:
-		m.wait = nil
+		m.wait, m.turn.failing = nil, false
 		m.emit(m.paint.green(display.Recovered(e.Retries, e.Waited)))
 		return m.notifyUser("The provider is back")
 	case turn.MCPRetry:
@@ -56,6 +68,17 @@ func (m *model) onProviderEvent(id string, e turn.Event) tea.Cmd {
 		m.onError(e)
 	}
 	return nil
+}
+
+// onWaiting shows how long a wait still takes.
+func (m *model) onWaiting(e turn.Waiting) {
+	if m.wait == nil {
+		return
+	}
+	if !m.wait.urged.IsZero() {
+		m.showHint("That try has failed too; it cost no attempt")
+	}
+	m.wait.Due, m.wait.urged = dueAfter(e.Remaining), time.Time{}
 }
 
 // onRetry starts a wait. The first failure of a call is printed; of the others only the last is shown.
@@ -79,7 +102,7 @@ func (m *model) onRetry(id string, e turn.Retry) {
 	if extra := len(w.trail) - maxTrail; extra > 0 {
 		w.trail = w.trail[extra:]
 	}
-	m.wait = w
+	m.wait, m.turn.failing = w, true
 }
 
 // printWrapped prints a line of ours, on several rows if necessary.
@@ -91,7 +114,7 @@ func (m *model) printWrapped(color func(string) string, text string) {
 func (m *model) onError(e turn.Error) {
 	m.wait = nil
 	m.finishAnswer()
-	m.turn.hopeless = !display.MayPass(e)
+	m.turn.hopeless, m.turn.ofWindow = !display.MayPass(e), display.OfWindow(e)
 	m.failure = &shownFailure{Error: e, shownUntil: time.Now().Add(failureDuration)}
 	if m.replay.printing {
 		m.foldFailure(true)
@@ -111,14 +134,14 @@ func (m *model) foldFailure(now bool) {
 // failureText is what is said of a failure: what happened, its details, that nothing is lost, and
 // how to resume.
 func (m *model) failureText(e turn.Error) []string {
-	lines := []string{display.Headline(e)}
+	lines := []string{display.Headline(e, time.Now())}
 	for _, line := range display.Details(e) {
 		lines = append(lines, "  "+line)
 	}
-	if asks := display.LongerWait(e, ""); asks != "" {
+	if asks := display.LongerWait(e, ""); asks != "" && !display.OfWindow(e) {
 		lines = append(lines, "  "+asks)
 	}
-	lines = append(lines, "  "+kept(e, "r"))
+	lines = append(lines, "  "+kept(e, "w", "m", "r"))
 	if m.conv != nil {
 		if command := m.Resume(m.conv.ID()); command != "" {
 			lines = append(lines, "  To resume: "+printable.Text(command))
@@ -127,11 +150,15 @@ func (m *model) failureText(e turn.Error) []string {
 	return lines
 }
 
-// kept says that a failure has lost nothing, and what tries again if that can help.
-func kept(e turn.Error, again string) string {
+// kept says that a failure has lost nothing, and what tries again if that can help, waits until a usage window opens
+// and asks another model.
+func kept(e turn.Error, wait, other, again string) string {
 	const text = "Nothing is lost: the conversation is kept."
-	if !display.MayPass(e) {
+	switch {
+	case !display.MayPass(e):
 		return text
+	case display.OfWindow(e):
+		return text + " " + wait + " waits for it, " + other + " changes the model, " + again + " tries again."
 	}
 	return text + " " + again + " tries again."
 }

@@ -26,7 +26,7 @@ func (m *model) askAgain(text string) tea.Cmd {
 	m.turn.returned.id = conversation.NewID()
 	ctx, conv, id := m.ctx, m.conv, m.turn.returned.id
 	return async(func() outcome {
-		err := conv.Do(ctx, Retry{id})
+		err := conv.Do(ctx, Retry{ID: id})
 		return func(m *model) tea.Cmd {
 			switch {
 			case errors.Is(err, conversation.ErrAnswered) && m.conv == conv: // from another terminal

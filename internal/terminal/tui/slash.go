@@ -81,8 +81,9 @@ func (m *model) printHelp() {
 		{`\ Enter`, "another line (also Shift+Enter, Alt+Enter, Ctrl+J)"},
 		{"Tab", "complete; with an empty composer: pass the queued prompt to the turn"},
 		{"↑ ↓", "take back a queued prompt; recall earlier prompts"},
-		{"r", "while waiting: retry now; after a failure: try again"},
+		{"r", "while waiting: retry now, at no attempt; after a failure: try again"},
 		{"m", "while waiting: another model for this turn and those after it"},
+		{"w", "after a usage limit: wait until it opens again"},
 		{"d", "details of the failure: status, request id, tries"},
 		{"Ctrl+C", "cancel (Esc twice as well); twice when idle: quit"},
 		{"Ctrl+D", "quit"},
@@ -152,7 +153,11 @@ func (m *model) moveTurn(s conversation.Settings, change func(error)) tea.Cmd {
 
 // announceModel prints which model answers the turns to come.
 func (m *model) announceModel() {
-	m.emit(m.paint.faint(truncate("· "+printable.Line(m.settings.Model)+" answers from the next turn on", m.width)))
+	text := "· " + printable.Line(m.settings.Model) + " answers from the next turn on"
+	if m.turn.retryable && m.turn.id == "" {
+		text += "; r asks it what failed"
+	}
+	m.emit(m.paint.faint(truncate(text, m.width)))
 }
 
 // maxListed is how many conversations are listed.

@@ -61,6 +61,7 @@ func (m *model) nextChange(now time.Time) (after time.Duration, need bool) {
 		soonest(display.NextChange(m.lostDue.Sub(now)))
 	case m.wait != nil:
 		soonest(display.NextChange(m.wait.Due.Sub(now)))
+		soonest(m.wait.urged.Add(urgedFor).Sub(now))
 	case m.turn.id != "":
 		worked := now.Sub(m.turn.started)
 		soonest(worked.Truncate(time.Second) + time.Second - worked)

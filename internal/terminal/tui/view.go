@@ -115,7 +115,7 @@ func (m *model) statusLine(now time.Time) string {
 		if !m.hasDraft() {
 			keys = []string{"r now", "d details"}
 		}
-		return m.paint.amber(display.WaitLine(m.wait.Wait, now, m.width, keys...))
+		return m.paint.amber(display.WaitLine(m.wait.at(now), now, m.width, keys...))
 	case m.turn.id != "" && m.answer.tail == "" && !m.question.open():
 		return m.paint.faint(workingLine(now.Sub(m.turn.started)))
 	case m.opening:
@@ -228,7 +228,10 @@ func (m *model) keyHints() string {
 	add(waits, "r now")
 	add(waits && m.width >= 60, "m another model")
 	add(waits, "d details")
-	add(!busy && m.turn.retryable && empty, "r tries again")
+	failed := !busy && m.turn.retryable && empty
+	add(failed && m.turn.ofWindow, "w waits for the reset")
+	add(failed && m.turn.ofWindow && m.width >= 60, "m another model")
+	add(failed, "r tries again")
 	add(busy && !empty, "Enter queues")
 	add(len(m.queue) > 0 && empty, "↑ takes back")
 	add(len(m.queue) > 0 && empty && busy, "Tab passes it on")
