@@ -18,6 +18,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
 	"github.com/ridethrough/ridethrough/bench/internal/load"
+	"github.com/ridethrough/ridethrough/bench/internal/peer"
 	"github.com/ridethrough/ridethrough/bench/internal/proc"
 )
 
@@ -31,10 +32,10 @@ type bench struct {
 
 	baseline string // a copy of this binary, which shares no memory with it
 
-	peer        string   // a command that takes the baseline's place; "": none
-	peerHeaders []string // of the requests to it
-	folder      string   // for what the run needs
-	book        *load.Book
+	peers  []manifest // other proxies, that are measured beside it
+	cores  proc.Cores // that the run may use
+	folder string     // for what the run needs
+	book   *load.Book
 
 	mu      sync.Mutex
 	running []*proc.Process
@@ -99,6 +100,12 @@ func (b *bench) measure(ctx context.Context, only []string) (figures []figure.Fi
 func (b *bench) prepare(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
+		return err
+	}
+	if b.cores, err = proc.AllCores(); err != nil {
+		return err
+	}
+	if err := peer.WriteCertificate(b.folder); err != nil {
 		return err
 	}
 	b.book = load.NewBook(1)

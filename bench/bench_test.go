@@ -5,6 +5,7 @@ package main_test
 import (
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -35,13 +36,31 @@ func TestCPU_ReportsBusyClients(t *testing.T) {
 }
 
 func TestLatency_AddedTimeIsOfTheSameRound(t *testing.T) {
-	f := main.LatencyFigure(main.Latency{}, []float64{100, 200}, []float64{150, 290}, []float64{200, 300}, 0, 100)
-	if !slices.Equal(f.Ours, []float64{50, 90}) || !slices.Equal(f.Base, []float64{100, 100}) || f.Value() != 0.7 {
-		t.Errorf("ours %v, baseline %v, value %v", f.Ours, f.Base, f.Value())
+	sides := func(late int) []main.Times {
+		return []main.Times{
+			main.NewTimes("upstream", late, []float64{100, 100, 120}, []float64{200, 200, 200}),
+			main.NewTimes("ours", 0, []float64{150, 150, 220}, []float64{290, 290, 290}),
+			main.NewTimes("baseline", 0, []float64{200, 200, 200}, []float64{300, 300, 300}),
+			main.NewTimes("other", 0, []float64{110, 110, 110}, []float64{230, 230, 230}),
+		}
 	}
-	late := main.LatencyFigure(main.Latency{}, nil, nil, nil, 6, 100)
+	figures := main.LatencyFigures(main.Latency{}, sides(0))
+	f := figures[0]
+	if !slices.Equal(f.Ours, []float64{50, 90}) || !slices.Equal(f.Base, []float64{100, 100}) || f.Value() != 0.7 {
+		t.Errorf("added to the median: got ours %v, baseline %v, value %v; want [50 90], [100 100], 0.7", f.Ours, f.Base, f.Value())
+	}
+	if len(f.Peers) != 1 || !slices.Equal(f.Peers[0].Rounds, []float64{10, 30}) {
+		t.Errorf("added by the other proxy: got %+v, want [10 30]", f.Peers)
+	}
+	if p99 := figures[1]; !slices.Equal(p99.Ours, []float64{100, 90}) {
+		t.Errorf("added to 99 %%: got %v, want [100 90]", p99.Ours)
+	}
+	if p999 := figures[2]; !slices.Equal(p999.Ours, []float64{90}) {
+		t.Errorf("added to 99.9 %% of all rounds: got %v, want [90]", p999.Ours)
+	}
+	late := main.LatencyFigures(main.Latency{}, sides(2))[0]
 	if len(f.Notes) != 1 || len(late.Notes) != 2 {
-		t.Errorf("notes %q and %q", f.Notes, late.Notes)
+		t.Errorf("notes without and with late requests: got %q and %q, want one and two", f.Notes, late.Notes)
 	}
 }
 
@@ -87,17 +106,52 @@ func TestReadme_NamesEveryRow(t *testing.T) {
 	}
 }
 
-func TestPeer_TakesTheBaselinesPlace(t *testing.T) {
-	argv, headers := main.PeerOf("proxy --port={port} --host {host} {upstream}/v1", "127.0.0.1:81", "http://127.0.0.1:82", "x-to: {upstream}/v1", "x-key: a")
-	if want := []string{"proxy", "--port=81", "--host", "127.0.0.1", "http://127.0.0.1:82/v1"}; !slices.Equal(argv, want) {
-		t.Errorf("command of the peer: got %q, want %q", argv, want)
+func TestPeers_AreToldWhereToListenAndWhomToAsk(t *testing.T) {
+	all, err := main.Manifests(nil)
+	if err != nil || len(all) < 3 {
+		t.Fatalf("manifests of the repository: got %d, %v; want three or more", len(all), err)
 	}
-	if want := []string{"x-to: http://127.0.0.1:82/v1", "x-key: a"}; !slices.Equal(headers, want) {
-		t.Errorf("headers to the peer: got %q, want %q", headers, want)
+	for _, m := range all {
+		if m.Name == "" || m.What == "" || m.Install == "" || m.Version == "" || len(m.Needs) == 0 || len(m.Links) == 0 {
+			t.Errorf("manifest of %q: a field is missing: %+v", m.Name, m)
+		}
+		for _, link := range m.Links {
+			folder := t.TempDir()
+			argv, err := main.ManifestOf(m, main.PlaceOf("127.0.0.1:81", link.Scheme()+"://127.0.0.1:82", link, folder))
+			if err != nil {
+				t.Errorf("%s over %s: %v", m.Name, link, err)
+				continue
+			}
+			said := strings.Join(argv, " ")
+			for name := range m.Files {
+				text, err := os.ReadFile(filepath.Join(folder, name))
+				if err != nil {
+					t.Errorf("%s over %s: %v", m.Name, link, err)
+				}
+				said += string(text)
+			}
+			headers, err := main.HeadersOf(m, main.PlaceOf("127.0.0.1:81", "http://127.0.0.1:82", link, folder))
+			if said += strings.Join(headers, " "); err != nil || !strings.Contains(said, "81") || !strings.Contains(said, "127.0.0.1:82") {
+				t.Errorf("%s over %s: command, files and headers %q, %v: want the ports 81 and 82", m.Name, link, said, err)
+			}
+		}
 	}
-	request := string(load.NewBook(1).Request("h", load.Ask{Scene: "bench-answer", Headers: headers}).Next())
-	head, body, _ := strings.Cut(request, "\r\n\r\n")
-	if !strings.Contains(head, "\r\nx-key: a\r\nContent-Length: ") || !strings.HasPrefix(body, `{"model":"bench-answer"`) {
-		t.Errorf("request with headers: got %.900q", request)
+}
+
+func TestPeers_LeaveOutWhatTheyCannotDo(t *testing.T) {
+	m := main.Manifest{Links: []peer.Link{peer.Plain}, Without: []string{"chunk"}}
+	if !main.TakesOf(m, "cpu-1k", peer.Plain) || main.TakesOf(m, "chunk", peer.Plain) || main.TakesOf(m, "cpu-1k-h2", peer.H2) {
+		t.Errorf("rows of a peer without streams that speaks plain HTTP: got chunk %t, h2 %t, cpu-1k %t; want false, false, true",
+			main.TakesOf(m, "chunk", peer.Plain), main.TakesOf(m, "cpu-1k-h2", peer.H2), main.TakesOf(m, "cpu-1k", peer.Plain))
+	}
+}
+
+func TestPeers_UnknownFieldIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mine.yaml")
+	if err := os.WriteFile(path, []byte("name: mine\ncomand: mine\n"), 0o600); err != nil {
+		t.Fatalf("write file: %v", err)
+	}
+	if _, err := main.Manifests([]string{path}); err == nil || !strings.Contains(err.Error(), "comand") {
+		t.Errorf("manifest with a wrong field: got %v, want an error that names it", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
 	"github.com/ridethrough/ridethrough/bench/internal/load"
+	"github.com/ridethrough/ridethrough/bench/internal/peer"
 	"github.com/ridethrough/ridethrough/bench/internal/proc"
 )
 
@@ -21,6 +22,8 @@ type cpu struct {
 	ask        load.Ask
 	clients    int
 	events     bool // counts events, not answers
+	link       peer.Link
+	free       bool // not on one processor
 	gate, goal float64
 }
 
@@ -34,12 +37,12 @@ type use struct {
 
 func (c cpu) run(row string) func(context.Context, *bench) ([]figure.Figure, error) {
 	return func(ctx context.Context, b *bench) (_ []figure.Figure, err error) {
-		s, err := b.stage(row, "patient", "ours", "baseline")
+		s, err := b.stage(row, setup{link: c.link, free: c.free, page: true}, "ours", "baseline", "peers")
 		if err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, s.close()) }()
-		sides := []*proc.Process{s.ours, s.baseline}
+		sides := s.sides()
 		uses := make([][]use, len(sides))
 		asked := make([][]*load.Request, len(sides))
 		for i, p := range sides {
@@ -55,7 +58,11 @@ func (c cpu) run(row string) func(context.Context, *bench) ([]figure.Figure, err
 				uses[i] = append(uses[i], u)
 			}
 		}
-		return []figure.Figure{c.figure(uses[0], uses[1])}, s.snapshot(ctx, s.ours)
+		f := c.figure(uses[0], uses[1])
+		for i, p := range s.peers {
+			f.Peers = append(f.Peers, figure.Series{Name: p.Name, Rounds: each(uses[i+2], func(u use) float64 { return u.each })})
+		}
+		return []figure.Figure{f}, s.snapshot(ctx, s.ours)
 	}
 }
 
@@ -117,7 +124,7 @@ func (c cpu) read(l *load.Loop, p *proc.Process) (r reading, err error) {
 // figure sums the rounds up.
 func (c cpu) figure(ours, base []use) figure.Figure {
 	f := figure.Figure{
-		Name: c.what, Unit: "µs", PerBase: true, Gate: figure.AtMost(c.gate), Goal: figure.AtMost(c.goal),
+		Name: c.what, Unit: "µs", PerBase: true, Gate: bound(c.gate), Goal: bound(c.goal),
 		Ours: each(ours, func(u use) float64 { return u.each }), Base: each(base, func(u use) float64 { return u.each }),
 	}
 	for _, side := range []struct {

@@ -6,84 +6,157 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
 	"github.com/ridethrough/ridethrough/bench/internal/load"
+	"github.com/ridethrough/ridethrough/bench/internal/peer"
 	"github.com/ridethrough/ridethrough/bench/internal/proc"
 )
 
-// latency measures what a proxy adds to the median time of an answer, or to
-// that of its first token, with clients that do not wait for each other.
+// latency measures what a proxy adds to the time of an answer, or to that of its
+// first token.
 type latency struct {
 	what       string
 	ask        load.Ask
+	link       peer.Link
 	clients    int
-	rate       int // requests in a second
+	rate       int // requests in a second, whether or not they are answered; 0: each client asks when it is answered
 	value      func(load.Sample) time.Duration
-	gate, goal float64
+	gate, goal float64 // of the median
+	tail       float64 // the goal of the 99th of a hundred; 0: none
+}
+
+// span is how long a round sends, and warm how long before it begins to count.
+const (
+	span = 500 * time.Millisecond
+	warm = 100 * time.Millisecond
+)
+
+// times are the times of one side, round by round, in µs.
+type times struct {
+	name   string
+	rounds [][]float64
+	late   int // requests that were sent late
 }
 
 func (m latency) run(row string) func(context.Context, *bench) ([]figure.Figure, error) {
 	return func(ctx context.Context, b *bench) (_ []figure.Figure, err error) {
-		s, err := b.stage(row, "patient", "ours", "baseline")
+		s, err := b.stage(row, setup{link: m.link, page: true}, "ours", "baseline", "peers")
 		if err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, s.close()) }()
-		sides := []*proc.Process{s.upstream, s.ours, s.baseline}
-		p50s, late := make([][]float64, len(sides)), 0
-		loops := make([]*load.Open, len(sides))
+		sides := append([]*proc.Process{s.upstream}, s.sides()...)
+		seen, send := make([]times, len(sides)), make([]func() ([]load.Sample, error), len(sides))
 		for i, p := range sides {
-			if loops[i], err = load.NewOpen(p.Addr, s.requests(p, m.clients, m.ask), m.ask.Stream); err != nil {
+			seen[i].name = p.Name
+			requests := s.requests(p, m.clients, m.ask)
+			if send[i], err = m.sender(p.Addr, requests); err != nil {
 				return nil, err
 			}
-			defer loops[i].Close()
 		}
-		rounds := pick(b, 15, 5)
-		for round := range rounds + 1 { // the first one warms up
+		for round := range pick(b, 15, 5) + 1 { // the first one warms up
 			for k := range sides {
 				if err := ctx.Err(); err != nil {
 					return nil, err
 				}
 				i := (k + round) % len(sides)
-				p50, n, err := m.round(loops[i])
+				samples, err := send[i]()
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", sides[i].Name, err)
 				}
 				if round > 0 {
-					p50s[i], late = append(p50s[i], p50), late+n
+					seen[i].add(samples, m.value)
 				}
 			}
 		}
-		return []figure.Figure{m.figure(p50s[0], p50s[1], p50s[2], late, rounds*len(sides)*m.rate/2)}, nil
+		return m.figures(seen), nil
 	}
 }
 
-// round sends half a second's requests and gives the median in µs, and how many were sent late.
-func (m latency) round(o *load.Open) (p50 float64, late int, err error) {
-	samples, err := o.Run(m.rate/2, time.Second/time.Duration(m.rate))
-	if err != nil {
-		return 0, 0, err
+// sender returns what sends the requests of one round to an address.
+func (m latency) sender(addr string, requests []*load.Request) (func() ([]load.Sample, error), error) {
+	if m.rate == 0 {
+		return func() ([]load.Sample, error) { return load.Rush(addr, requests, m.ask.Stream, warm, span) }, nil
 	}
+	o, err := load.NewOpen(addr, requests, m.ask.Stream) // its connections end with the process they lead to
+	if err != nil {
+		return nil, err
+	}
+	n := int(float64(m.rate) * span.Seconds())
+	return func() ([]load.Sample, error) { return o.Run(n, time.Second/time.Duration(m.rate)) }, nil
+}
+
+// add adds a round.
+func (t *times) add(samples []load.Sample, value func(load.Sample) time.Duration) {
+	round := each(samples, func(s load.Sample) float64 { return float64(value(s)) / 1e3 })
+	t.rounds = append(t.rounds, round)
 	for _, s := range samples {
 		if s.Late > time.Millisecond {
-			late++
+			t.late++
 		}
 	}
-	return figure.Median(each(samples, func(s load.Sample) float64 { return float64(m.value(s)) / 1e3 })), late, nil
 }
 
-// figure sums the rounds up: what is added is the difference to the upstream itself in the same round.
-func (m latency) figure(direct, ours, base []float64, late, sent int) figure.Figure {
-	f := figure.Figure{Name: m.what, Unit: "µs", PerBase: true, Gate: figure.AtMost(m.gate), Goal: figure.AtMost(m.goal)}
-	for i := range direct {
-		f.Ours = append(f.Ours, ours[i]-direct[i])
-		f.Base = append(f.Base, base[i]-direct[i])
+// all are the times of all rounds.
+func (t times) all() []float64 { return slices.Concat(t.rounds...) }
+
+// figures sums the rounds up: what is added is the difference to the upstream itself in the same round. One
+// request in a thousand is too few for a round: all rounds are taken together.
+func (m latency) figures(sides []times) []figure.Figure {
+	median := m.added(sides, " to the median", quantiles(0.5))
+	median.Gate, median.Goal = bound(m.gate), bound(m.goal)
+	median.Notes = []string{fmt.Sprintf("without a proxy %.0f µs", figure.Median(each(sides[0].rounds, figure.Median)))}
+	late, sent := 0, 0
+	for _, t := range sides {
+		late, sent = late+t.late, sent+len(t.all())
 	}
-	f.Notes = []string{fmt.Sprintf("without a proxy %.0f µs", figure.Median(direct))}
 	if late*20 > sent {
-		f.Notes = append(f.Notes, fmt.Sprintf("%d of %d requests were sent more than 1 ms late: THE CLIENTS OR THE MACHINE WERE TOO BUSY", late, sent))
+		median.Notes = append(median.Notes, fmt.Sprintf("%d of %d requests were sent more than 1 ms late: THE CLIENTS OR THE MACHINE WERE TOO BUSY", late, sent))
+	}
+	p99 := m.added(sides, " to 99 %", quantiles(0.99))
+	p99.Goal = bound(m.tail)
+	all := []figure.Figure{median, p99, m.added(sides, " to 99.9 %", func(t times) []float64 { return []float64{figure.Quantile(t.all(), 0.999)} })}
+	if m.rate == 0 {
+		all = append(all, m.answers(sides))
+	}
+	return all
+}
+
+// quantiles takes a quantile of each round.
+func quantiles(q float64) func(times) []float64 {
+	return func(t times) []float64 {
+		return each(t.rounds, func(round []float64) float64 { return figure.Quantile(round, q) })
+	}
+}
+
+// added is what the proxies add to the values that are taken of the times.
+func (m latency) added(sides []times, what string, of func(times) []float64) figure.Figure {
+	direct := of(sides[0])
+	minus := func(t times) []float64 {
+		values := of(t)
+		for i := range values {
+			values[i] -= direct[i]
+		}
+		return values
+	}
+	return compare(figure.Figure{Name: m.what + what, Unit: "µs", PerBase: true}, sides, minus)
+}
+
+// answers is how many there were in a second.
+func (m latency) answers(sides []times) figure.Figure {
+	return compare(figure.Figure{Name: "answers in a second, more is better", PerBase: true}, sides, func(t times) []float64 {
+		return each(t.rounds, func(round []float64) float64 { return float64(len(round)) / span.Seconds() })
+	})
+}
+
+// compare fills a figure with one value of each proxy, of which the first is ours and the second the baseline.
+func compare(f figure.Figure, sides []times, of func(times) []float64) figure.Figure {
+	f.Ours, f.Base = of(sides[1]), of(sides[2])
+	for _, t := range sides[3:] {
+		f.Peers = append(f.Peers, figure.Series{Name: t.name, Rounds: of(t)})
 	}
 	return f
 }

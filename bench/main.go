@@ -14,6 +14,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -28,7 +29,7 @@ import (
 )
 
 // longest is how long a run takes at the most, whatever happens.
-const longest = 30 * time.Minute
+const longest = time.Hour
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -40,14 +41,14 @@ func main() {
 // run is the benchmark, or one of the processes that it starts.
 func run(args []string) error {
 	switch {
-	case len(args) == 2 && args[0] == "upstream":
-		return upstream(args[1])
+	case len(args) == 5 && args[0] == "upstream":
+		return upstream(args[1], args[2], peer.Link(args[3]), args[4])
 	case len(args) == 3 && args[0] == "baseline":
 		return proxy(peer.Baseline, args[1], args[2])
 	case len(args) == 3 && args[0] == "sketch":
 		return proxy(peer.Sketch, args[1], args[2])
 	}
-	b, only, asJSON, err := flags(args)
+	b, only, show, err := flags(args)
 	if err != nil {
 		return err
 	}
@@ -57,47 +58,92 @@ func run(args []string) error {
 	defer cancel()
 	context.AfterFunc(ctx, stop) // a second signal ends us as we stand
 	figures, err := b.measure(ctx, only)
-	show := figure.Table
-	if asJSON {
-		show = figure.JSON
-	}
 	return errors.Join(show(os.Stdout, figures), err)
 }
 
 // flags reads the command line.
-func flags(args []string) (b *bench, only []string, asJSON bool, err error) {
-	b = &bench{}
+func flags(args []string) (b *bench, only []string, show func(io.Writer, []figure.Figure) error, err error) {
+	b, show = &bench{}, figure.Table
 	var names string
 	f := flag.NewFlagSet("bench", flag.ExitOnError)
-	f.BoolVar(&b.quick, "quick", false, "fewer and shorter rounds, without the two longest rows: a minute and a half instead of nine")
+	f.BoolVar(&b.quick, "quick", false, "fewer and shorter rounds, without the longest rows: five minutes instead of twenty")
 	f.StringVar(&names, "only", "", "rows to measure, separated by commas: "+strings.Join(rowNames(), ", "))
-	f.BoolVar(&asJSON, "json", false, "write one JSON object for each figure")
+	f.BoolFunc("json", "write one JSON object for each figure", func(string) error { show = figure.JSON; return nil })
+	f.BoolFunc("markdown", "write a table for a page", func(string) error { show = figure.Markdown; return nil })
 	f.StringVar(&b.ours, "ours", "", "a ridethrough `binary` to measure; default: it is built")
-	f.StringVar(&b.peer, "peer", "", "another proxy in the place of the baseline: a `command` with {host}, {port} and {upstream}")
-	f.Func("peer-header", "a `header` of the requests to it, with {upstream}; may be repeated", func(h string) error {
-		b.peerHeaders = append(b.peerHeaders, h)
-		return nil
-	})
+	var beside peerNames
+	f.Var(&beside, "peers", "measure other proxies too: all that are installed, or =`names` of them or of files, separated by commas")
 	f.StringVar(&b.profile, "profile", "", "write profiles of ours (ROW.cpu, ROW.heap) into this `folder`; its figures get worse by that")
 	if err := f.Parse(args); err != nil {
-		return nil, nil, false, err
+		return nil, nil, nil, err
 	}
 	if f.NArg() > 0 {
-		return nil, nil, false, fmt.Errorf("%q: there are only flags", f.Arg(0))
+		return nil, nil, nil, fmt.Errorf("%q: there are only flags", f.Arg(0))
 	}
 	if names != "" {
 		only = strings.Split(names, ",")
 	}
-	return b, only, asJSON, nil
+	b.peers, err = beside.installed()
+	return b, only, show, err
 }
 
-// upstream is the process that plays the provider.
-func upstream(addr string) error {
-	l, err := net.Listen("tcp", addr)
+// peerNames is the flag for peers, which can be given without names.
+type peerNames struct {
+	set   bool
+	names []string
+}
+
+func (p *peerNames) IsBoolFlag() bool { return true }
+func (p *peerNames) String() string   { return strings.Join(p.names, ",") }
+
+func (p *peerNames) Set(value string) error {
+	p.set = value != "false"
+	if value != "true" && value != "false" {
+		p.names = strings.Split(value, ",")
+	}
+	return nil
+}
+
+// installed are the peers that are asked for and there. It is an error if one that was named is not.
+func (p *peerNames) installed() (there []manifest, err error) {
+	if !p.set {
+		return nil, nil
+	}
+	all, err := manifests(p.names)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		need := m.missing()
+		switch {
+		case need == "":
+			fmt.Fprintf(os.Stderr, "%s: %s\n", m.Name, m.version())
+			there = append(there, m)
+		case len(p.names) > 0:
+			return nil, fmt.Errorf("peer %s: there is no %s; install it with: %s", m.Name, need, m.Install)
+		default:
+			fmt.Fprintf(os.Stderr, "%s is left out: there is no %s; install it with: %s\n", m.Name, need, m.Install)
+		}
+	}
+	return there, nil
+}
+
+// upstream is the process that plays the provider. The benchmark asks it at the first address, without TLS, and
+// the proxies over the link at the second.
+func upstream(addr, behind string, link peer.Link, folder string) error {
+	u := peer.NewUpstream()
+	second, err := net.Listen("tcp", behind)
 	if err != nil {
 		return err
 	}
-	return peer.NewUpstream().Serve(l)
+	first, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 2)
+	go func() { ended <- u.ServeOver(peer.Plain, first, folder) }()
+	go func() { ended <- u.ServeOver(link, second, folder) }()
+	return <-ended
 }
 
 // proxy is the process that we are compared with.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
@@ -21,6 +22,7 @@ const kb = 1 << 10
 type memory struct {
 	what        string
 	ask         load.Ask
+	link        peer.Link
 	begins      bool // the answer begins at once
 	alone       bool // the baseline cannot do it
 	full, quick int  // how many requests
@@ -30,31 +32,45 @@ type memory struct {
 
 func (m memory) run(row string) func(context.Context, *bench) ([]figure.Figure, error) {
 	return func(ctx context.Context, b *bench) ([]figure.Figure, error) {
-		f := figure.Figure{Name: m.what, Unit: "KB", Gate: m.bound(m.gate), Goal: m.bound(m.goal)}
+		f := figure.Figure{Name: m.what, Unit: "KB", Gate: bound(m.gate), Goal: bound(m.goal)}
 		n := pick(b, m.full, m.quick)
 		if m.total {
 			f.Unit = "MB"
 		}
+		after := figure.Figure{Name: "15 s after its end", Unit: "MB"}
 		for range pick(b, m.rounds(), 1) {
-			value, note, err := m.round(ctx, b, row, "ours", n)
+			ours, err := m.round(ctx, b, row, "ours", n)
 			if err != nil {
 				return []figure.Figure{f}, err
 			}
-			f.Ours = append(f.Ours, value)
-			if note != "" {
-				f.Notes = append(f.Notes, note)
+			f.Ours = append(f.Ours, ours.held)
+			if ours.note != "" {
+				f.Notes = append(f.Notes, ours.note)
+			}
+			if m.total {
+				after.Ours = append(after.Ours, ours.after)
 			}
 			if m.alone {
 				continue
 			}
-			value, _, err = m.round(ctx, b, row, "baseline", n)
+			base, err := m.round(ctx, b, row, "baseline", n)
 			if err != nil {
 				return []figure.Figure{f}, err
 			}
-			f.Base = append(f.Base, value)
+			f.Base = append(f.Base, base.held)
+		}
+		if m.total {
+			return []figure.Figure{f, after}, nil
 		}
 		return []figure.Figure{f}, nil
 	}
+}
+
+// size is what one round has found.
+type size struct {
+	held  float64 // while the requests are held
+	after float64 // of the whole process once they are answered, in MB; 0: not measured
+	note  string
 }
 
 // rounds is how often a full run measures: the crowd takes its time.
@@ -66,7 +82,7 @@ func (m memory) rounds() int {
 }
 
 // bound is a bound, or none where there is no number.
-func (m memory) bound(x float64) figure.Bound {
+func bound(x float64) figure.Bound {
 	if x == 0 {
 		return figure.Bound{}
 	}
@@ -74,36 +90,50 @@ func (m memory) bound(x float64) figure.Bound {
 }
 
 // round starts a proxy, has it hold n requests and gives what they cost.
-func (m memory) round(ctx context.Context, b *bench, row, side string, n int) (value float64, note string, err error) {
-	s, err := b.stage(row, "patient", side)
+func (m memory) round(ctx context.Context, b *bench, row, side string, n int) (found size, err error) {
+	s, err := b.stage(row, setup{link: m.link, free: true}, side)
 	if err != nil {
-		return 0, "", err
+		return found, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	p := s.ours
 	if side == "baseline" {
 		p = s.baseline
 	}
-	before, err := warm(ctx, s, p)
+	before, err := warmUp(ctx, s, p)
 	if err != nil {
-		return 0, "", err
+		return found, err
 	}
 	held := &load.Held{}
 	defer func() { _ = held.Close() }() // a server that is ended has closed them
-	if err := m.fill(ctx, s, p, held, n); err != nil {
-		return 0, "", err
+	if err := fill(ctx, s, p, held, n, m.ask, m.begins); err != nil {
+		return found, err
 	}
-	if note, err = m.settle(ctx, s, p, n); err != nil {
-		return 0, "", err
+	if found.note, err = m.settle(ctx, s, p, n); err != nil {
+		return found, err
 	}
 	after, err := pss(ctx, p)
 	if err != nil {
-		return 0, "", err
+		return found, err
 	}
-	if err := s.snapshot(ctx, p); err != nil {
-		return 0, "", err
+	found.held = m.cost(before, after, n)
+	if err := s.snapshot(ctx, p); err != nil || !m.total {
+		return found, err
 	}
-	return m.cost(before, after, n), note, nil
+	found.after, err = s.ended(ctx, held, p)
+	return found, err
+}
+
+// ended ends the outage and gives the memory of the process, in MB, once every client has its answer and has left.
+func (s *stage) ended(ctx context.Context, held *load.Held, p *proc.Process) (float64, error) {
+	if err := errors.Join(s.recover(), held.Finish(time.Now().Add(5*time.Minute)), held.Close()); err != nil {
+		return 0, err
+	}
+	if err := pause(ctx, 15*time.Second); err != nil {
+		return 0, err
+	}
+	n, err := pss(ctx, p)
+	return n / 1e6, err
 }
 
 // cost is what the row says of a process that has grown by n requests.
@@ -114,9 +144,9 @@ func (m memory) cost(before, after float64, n int) float64 {
 	return (after - before) / float64(n) / kb
 }
 
-// warm has a process answer a few requests, so that its code and its first
+// warmUp has a process answer a few requests, so that its code and its first
 // buffers are there, and gives its memory after that.
-func warm(ctx context.Context, s *stage, p *proc.Process) (float64, error) {
+func warmUp(ctx context.Context, s *stage, p *proc.Process) (float64, error) {
 	for _, a := range []load.Ask{
 		{Scene: peer.Scene{Kind: peer.Answer}.String(), Size: 2 * kb},
 		{Scene: peer.Scene{Kind: peer.Stream, Chunks: 5}.String(), Size: 2 * kb, Stream: true},
@@ -136,11 +166,11 @@ func warm(ctx context.Context, s *stage, p *proc.Process) (float64, error) {
 	return pss(ctx, p)
 }
 
-// fill sends the requests no faster than the process takes them.
-func (m memory) fill(ctx context.Context, s *stage, p *proc.Process, held *load.Held, n int) error {
+// fill sends requests no faster than the process takes them.
+func fill(ctx context.Context, s *stage, p *proc.Process, held *load.Held, n int, a load.Ask, begins bool) error {
 	for i := range n {
-		r := s.bench.book.Request(p.Addr, m.ask)
-		if err := held.Hold(p.Addr, r.Next(), m.begins); err != nil {
+		r := s.bench.book.Request(p.Addr, a)
+		if err := held.Hold(p.Addr, r.Next(), begins); err != nil {
 			return fmt.Errorf("request %d: %w", i, err)
 		}
 		if i%64 == 63 || i == n-1 {
@@ -253,18 +283,26 @@ func pss(ctx context.Context, p *proc.Process) (float64, error) {
 
 // idle measures a process before its first request.
 func idle(ctx context.Context, b *bench) ([]figure.Figure, error) {
-	f := figure.Figure{Name: "process without requests, PSS", Unit: "MB", Gate: figure.AtMost(40), Goal: figure.AtMost(30)}
+	f := figure.Figure{Name: "process without requests, PSS", Unit: "MB", Gate: figure.AtMost(40), Goal: figure.AtMost(25)}
+	var sides [][]float64
 	for range pick(b, 3, 1) {
-		s, err := b.stage("idle", "patient", "ours", "baseline")
+		s, err := b.stage("idle", setup{free: true}, "ours", "baseline", "peers")
 		if err != nil {
 			return nil, err
 		}
-		ours, err := pss(ctx, s.ours)
-		base, err2 := pss(ctx, s.baseline)
-		if err := errors.Join(err, err2, s.close()); err != nil {
+		sides = slices.Grow(sides, len(s.sides()))[:len(s.sides())]
+		for i, p := range s.sides() {
+			size, failed := pss(ctx, p)
+			sides[i], err = append(sides[i], size/1e6), errors.Join(err, failed)
+		}
+		f.Peers = nil
+		for i, p := range s.peers {
+			f.Peers = append(f.Peers, figure.Series{Name: p.Name, Rounds: sides[i+2]})
+		}
+		if err := errors.Join(err, s.close()); err != nil {
 			return nil, err
 		}
-		f.Ours, f.Base = append(f.Ours, ours/1e6), append(f.Base, base/1e6)
 	}
+	f.Ours, f.Base = sides[0], sides[1]
 	return []figure.Figure{f}, nil
 }

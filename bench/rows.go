@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/ridethrough/ridethrough/bench/internal/load"
@@ -26,11 +27,9 @@ func rows() []row {
 		name string
 		cpu
 	}{
-		{"cpu-1k", cpu{what: "CPU of a request, 1 KB", ask: load.Ask{Scene: answer, Size: kb}, clients: 32, gate: 0.80, goal: 0.50}},
-		{"cpu-64k", cpu{what: "CPU of a request, 64 KB", ask: load.Ask{Scene: answer, Size: 64 * kb}, clients: 32, gate: 0.90, goal: 0.55}},
-		{"cpu-512k", cpu{what: "CPU of a request, 512 KB", ask: load.Ask{Scene: answer, Size: 512 * kb}, clients: 16, gate: 1.0, goal: 0.65}},
 		{"chunk", cpu{what: "CPU of a chunk, 100 streams, 5 000/s", ask: load.Ask{Scene: stream(1e6, 20*time.Millisecond), Size: kb, Stream: true}, clients: 100, events: true, gate: 1.0, goal: 0.85}},
-		{"coalesced", cpu{what: "CPU of a stream of 50 coalesced chunks", ask: load.Ask{Scene: stream(50, 0), Size: kb, Stream: true}, clients: 32, gate: 0.95, goal: 0.70}},
+		{"coalesced", cpu{what: "CPU of a stream of 50 coalesced chunks", ask: load.Ask{Scene: stream(50, 0), Size: kb, Stream: true}, clients: 32, gate: 0.85, goal: 0.70}},
+		{"chunk-h2", cpu{what: "CPU of a chunk, 100 streams, over HTTP/2", ask: load.Ask{Scene: stream(1e6, 20*time.Millisecond), Size: kb, Stream: true}, link: peer.H2, clients: 100, events: true, gate: 1.0, goal: 0.85}},
 	} {
 		all = append(all, row{name: r.name, run: r.cpu.run(r.name)})
 	}
@@ -38,8 +37,12 @@ func rows() []row {
 		name string
 		latency
 	}{
-		{"added", latency{what: "added to the median, 500/s", ask: load.Ask{Scene: answer, Size: kb}, clients: 20, rate: 500, value: whole, gate: 0.9, goal: 0.7}},
-		{"first-token", latency{what: "added to the first token's median", ask: load.Ask{Scene: stream(10, 5*time.Millisecond), Size: kb, Stream: true}, clients: 40, rate: 200, value: first, gate: 1.0, goal: 0.85}},
+		{"added", latency{what: "added at 500/s", ask: load.Ask{Scene: answer, Size: kb}, clients: 20, rate: 500, value: whole, gate: 0.9, goal: 0.7, tail: 1}},
+		{"callers-1", latency{what: "added, one caller", ask: load.Ask{Scene: answer, Size: kb}, clients: 1, value: whole, tail: 1}},
+		{"callers-32", latency{what: "added, 32 callers", ask: load.Ask{Scene: answer, Size: kb}, clients: 32, value: whole, tail: 1}},
+		{"callers-256", latency{what: "added, 256 callers", ask: load.Ask{Scene: answer, Size: kb}, clients: 256, value: whole, tail: 1}},
+		{"first-token", latency{what: "added to the first token", ask: load.Ask{Scene: stream(10, 5*time.Millisecond), Size: kb, Stream: true}, clients: 40, rate: 200, value: first, gate: 1.0, goal: 0.85}},
+		{"first-token-h2", latency{what: "added to the first token, over HTTP/2", ask: load.Ask{Scene: stream(10, 5*time.Millisecond), Size: kb, Stream: true}, link: peer.H2, clients: 40, rate: 200, value: first, gate: 1.0, goal: 0.85}},
 	} {
 		all = append(all, row{name: r.name, run: r.latency.run(r.name)})
 	}
@@ -56,10 +59,48 @@ func rows() []row {
 	} {
 		all = append(all, row{name: r.name, long: r.total, run: r.memory.run(r.name)})
 	}
-	return append(all,
+	return append(append(requestRows(answer), all...),
+		row{name: "outage", run: outageCost},
 		row{name: "library", run: library},
 		row{name: "idle", run: idle},
 		row{name: "storm", run: storms("storm", "interactive")},
 		row{name: "soak", alone: true, run: soak},
 		row{name: "storm-patient", long: true, run: storms("storm-patient", "patient")})
 }
+
+// requestRows are the processor times of whole requests, of three sizes, over each link to the upstream.
+func requestRows(answer string) (all []row) {
+	sizes := []struct {
+		name    string
+		size    int
+		clients int
+		of      map[string]bounds // by the end of the row's name
+	}{
+		{"1k", kb, 32, map[string]bounds{"": {0.70, 0.50}, "-tls": {0.95, 0.75}, "-h2": {0.95, 0.75}}},
+		{"64k", 64 * kb, 32, map[string]bounds{"": {0.70, 0.55}, "-tls": {0.95, 0.75}, "-h2": {0.95, 0.75}}},
+		{"512k", 512 * kb, 16, map[string]bounds{"": {0.85, 0.65}, "-tls": {0.95, 0.85}, "-h2": {0.95, 0.85}}},
+	}
+	for _, way := range []struct {
+		end, words string
+		link       peer.Link
+		free       bool
+	}{
+		{"-h2", "over HTTP/2", peer.H2, false},
+		{"-tls", "over TLS", peer.TLS, false},
+		{"", "without TLS", peer.Plain, false},
+		{"-free", "without TLS, on all processors", peer.Plain, true},
+	} {
+		for _, s := range sizes {
+			name := "cpu-" + s.name + way.end
+			c := cpu{
+				what: fmt.Sprintf("CPU of a request, %d KB, %s", s.size/kb, way.words), ask: load.Ask{Scene: answer, Size: s.size},
+				clients: s.clients, link: way.link, free: way.free, gate: s.of[way.end].gate, goal: s.of[way.end].goal,
+			}
+			all = append(all, row{name: name, long: way.free, run: c.run(name)})
+		}
+	}
+	return all
+}
+
+// bounds are a row's gate and goal; 0: none.
+type bounds struct{ gate, goal float64 }

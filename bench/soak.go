@@ -34,7 +34,7 @@ type level struct {
 // soak sends requests for minutes to an upstream that fails in part. Nothing may
 // be left without an answer, and nothing may grow.
 func soak(ctx context.Context, b *bench) (_ []figure.Figure, err error) {
-	s, err := b.stage("soak", "patient", "ours")
+	s, err := b.stage("soak", setup{free: true, page: true}, "ours")
 	if err != nil {
 		return nil, err
 	}

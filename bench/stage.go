@@ -3,10 +3,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -20,54 +22,156 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/proc"
 )
 
+// setup is how the processes of a row are set up.
+type setup struct {
+	policy string    // of ours; "": patient
+	link   peer.Link // to the upstream; "": plain
+	free   bool      // the proxies have every processor; else they share one, and the rest of the row has the others
+	page   bool      // a browser has the page open
+}
+
 // stage has the processes of one row, or of one of its rounds.
 type stage struct {
 	bench                    *bench
 	row                      string
 	upstream, ours, baseline *proc.Process
+	peers                    []*proc.Process
+	headers                  map[*proc.Process][]string // of the requests to a peer
+	page                     io.Closer
 }
 
-// stage starts the processes that are named: "ours", "baseline". The upstream is always there.
-func (b *bench) stage(row, policy string, proxies ...string) (*stage, error) {
-	s := &stage{bench: b, row: row}
+// stage starts the processes that are named: "ours", "baseline", "peers". The upstream is always there.
+func (b *bench) stage(row string, u setup, proxies ...string) (s *stage, err error) {
+	if u.link == "" {
+		u.link = peer.Plain
+	}
+	s = &stage{bench: b, row: row, headers: map[*proc.Process][]string{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	if s.upstream, err = b.start("upstream", func(addr string) []string { return []string{self, "upstream", addr} }); err != nil {
+	behind, err := proc.Free() // the address that the proxies know
+	if err != nil {
 		return nil, err
 	}
-	url := "http://" + s.upstream.Addr
+	ours, others := b.cores, b.cores
+	if !u.free && len(b.cores) > 1 {
+		ours, others = b.cores[:1], b.cores[1:]
+	}
+	if err := others.Keep(); err != nil {
+		return nil, err
+	}
+	s.upstream, err = b.start("upstream", others, func(addr string) ([]string, error) {
+		return []string{self, "upstream", addr, behind, string(u.link), b.folder}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	url := u.link.Scheme() + "://" + behind
 	if slices.Contains(proxies, "baseline") {
-		s.baseline, err = b.start("baseline", func(addr string) []string {
-			if b.peer != "" {
-				return b.peerCommand(addr, url)
-			}
-			return []string{b.baseline, "baseline", addr, url}
+		s.baseline, err = b.start("baseline", ours, func(addr string) ([]string, error) {
+			return []string{b.baseline, "baseline", addr, url}, nil
 		})
+	}
+	if err == nil && slices.Contains(proxies, "peers") {
+		err = s.startPeers(url, u.link, ours)
 	}
 	if err == nil && slices.Contains(proxies, "ours") {
-		s.ours, err = b.start("ours", func(addr string) []string {
-			argv := []string{b.ours}
-			if b.profile != "" {
-				argv = append(argv, filepath.Join(b.profile, row))
-			}
-			return append(argv, "serve", "--listen", addr, "--upstream", "openai="+url+"/v1", "--policy", policy, "--data", "none")
-		})
+		err = s.startOurs(url, u, ours)
 	}
+	return s, err
+}
+
+// startOurs starts ours as a person does who has read the README: with all defaults, and a folder for its data.
+func (s *stage) startOurs(url string, u setup, cores proc.Cores) (err error) {
+	b := s.bench
+	data, err := os.MkdirTemp(b.folder, "data-")
 	if err != nil {
-		return nil, errors.Join(err, s.close())
+		return err
 	}
-	return s, nil
+	policy := cmp.Or(u.policy, "patient")
+	s.ours, err = b.start("ours", cores, func(addr string) ([]string, error) {
+		argv := []string{b.ours}
+		if b.profile != "" {
+			argv = append(argv, filepath.Join(b.profile, s.row))
+		}
+		return append(argv, "serve", "--listen", addr, "--upstream", "openai="+url+"/v1", "--policy", policy, "--data", data), nil
+	})
+	if err == nil && u.page {
+		s.page, err = openPage(s.ours.Addr)
+	}
+	return err
+}
+
+// startPeers starts every peer that can do the row.
+func (s *stage) startPeers(url string, link peer.Link, cores proc.Cores) error {
+	for _, m := range s.bench.peers {
+		if !m.takes(s.row, link) {
+			continue
+		}
+		folder, err := os.MkdirTemp(s.bench.folder, "peer-")
+		if err != nil {
+			return err
+		}
+		var at place
+		p, err := s.bench.start(m.Name, cores, func(addr string) ([]string, error) {
+			at = placeOf(addr, url, link, folder)
+			return m.command(at)
+		})
+		if err != nil {
+			return err
+		}
+		s.peers = append(s.peers, p)
+		if s.headers[p], err = m.headers(at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sides are the proxies that a row compares: ours, the baseline, and the peers that can do it.
+func (s *stage) sides() []*proc.Process {
+	return append([]*proc.Process{s.ours, s.baseline}, s.peers...)
+}
+
+// openPage reads what the page reads, until it is closed.
+func openPage(addr string) (io.Closer, error) {
+	req, err := http.NewRequest(http.MethodGet, "http://"+addr+"/-/live", nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, errors.Join(fmt.Errorf("the page's events: %s", resp.Status), resp.Body.Close())
+	}
+	go func() { _, _ = io.Copy(io.Discard, resp.Body) }() // until it is closed
+	return resp.Body, nil
 }
 
 // start starts a process on a free port.
-func (b *bench) start(name string, argv func(addr string) []string) (*proc.Process, error) {
+func (b *bench) start(name string, cores proc.Cores, argv func(addr string) ([]string, error)) (*proc.Process, error) {
 	addr, err := proc.Free()
 	if err != nil {
 		return nil, err
 	}
-	p, err := proc.Start(name, addr, b.folder, argv(addr)...)
+	words, err := argv(addr)
+	if err != nil {
+		return nil, err
+	}
+	ca := filepath.Join(b.folder, peer.CertificateFile)
+	p, err := proc.Start(proc.Program{
+		Name: name, Addr: addr, Folder: b.folder, Argv: words, Cores: cores,
+		Env: []string{"SSL_CERT_FILE=" + ca, "NODE_EXTRA_CA_CERTS=" + ca},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +195,10 @@ func (b *bench) stopAll() {
 // close ends the stage's processes. It is an error if one has ended before.
 func (s *stage) close() error {
 	var errs []error
-	for _, p := range []*proc.Process{s.ours, s.baseline, s.upstream} {
+	if s.page != nil {
+		errs = append(errs, s.page.Close())
+	}
+	for _, p := range append(s.sides(), s.upstream) {
 		if p == nil {
 			continue
 		}
@@ -105,9 +212,7 @@ func (s *stage) close() error {
 
 // requests writes n requests to a process, each with text of its own.
 func (s *stage) requests(p *proc.Process, n int, a load.Ask) []*load.Request {
-	if p == s.baseline {
-		a.Headers = s.bench.headersOfPeer("http://" + s.upstream.Addr)
-	}
+	a.Headers = s.headers[p]
 	all := make([]*load.Request, n)
 	for i := range all {
 		all[i] = s.bench.book.Request(p.Addr, a)
@@ -126,8 +231,13 @@ func (s *stage) counts() (c peer.Counts, err error) {
 }
 
 // forget makes the upstream count from nothing.
-func (s *stage) forget() error {
-	resp, err := http.Post("http://"+s.upstream.Addr+peer.CountsPath, "application/json", strings.NewReader("{}"))
+func (s *stage) forget() error { return s.tell(peer.CountsPath) }
+
+// recover makes the upstream answer what it has refused.
+func (s *stage) recover() error { return s.tell(peer.RecoverPath) }
+
+func (s *stage) tell(path string) error {
+	resp, err := http.Post("http://"+s.upstream.Addr+path, "application/json", strings.NewReader("{}"))
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func storms(row, policy string) func(context.Context, *bench) ([]figure.Figure, 
 	return func(ctx context.Context, b *bench) (_ []figure.Figure, err error) {
 		var ours, base []storm
 		for range pick(b, 2, 1) {
-			s, err := b.stage(row, policy, "ours", "baseline")
+			s, err := b.stage(row, setup{policy: policy, free: true, page: true}, "ours", "baseline")
 			if err != nil {
 				return nil, err
 			}

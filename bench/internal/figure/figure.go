@@ -30,10 +30,23 @@ type Figure struct {
 	Unit    string    // of Ours and Base
 	Ours    []float64 // one value for each round
 	Base    []float64 // the baseline's, round by round; nil: it has none
+	Peers   []Series  // of other proxies, in the same rounds
 	PerBase bool      // Ours is judged as a multiple of Base; else as it is
 	Gate    Bound     // must hold, give or take the noise
 	Goal    Bound     // is where we want to be
 	Notes   []string
+}
+
+// Series is what was measured of another proxy in each round.
+type Series struct {
+	Name   string
+	Rounds []float64
+}
+
+// Of returns the figure as it would be if the series were ours. Bounds are ours alone.
+func (f Figure) Of(s Series) Figure {
+	f.Ours, f.Gate, f.Goal = s.Rounds, Bound{}, Bound{}
+	return f
 }
 
 // A Verdict says which bounds a figure keeps to.
@@ -106,6 +119,15 @@ func Median(values []float64) float64 {
 	}
 	sorted := slices.Sorted(slices.Values(values))
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// Quantile is the value that a share of all values does not exceed; NaN if there is no value.
+func Quantile(values []float64, share float64) float64 {
+	if len(values) == 0 || slices.ContainsFunc(values, math.IsNaN) {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]
 }
 
 // Peak is the largest number of moments within any span of the given length,

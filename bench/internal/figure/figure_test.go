@@ -152,3 +152,33 @@ func TestTable_NotesNameTheirRow(t *testing.T) {
 		t.Errorf("Table: got %s and error %v, want the note", b.String(), err)
 	}
 }
+
+func TestMarkdown_HasAColumnForEachProxy(t *testing.T) {
+	var b strings.Builder
+	figures := []figure.Figure{
+		{Name: "CPU", Unit: "µs", PerBase: true, Ours: []float64{50, 60}, Base: []float64{100, 100}, Peers: []figure.Series{{Name: "nginx", Rounds: []float64{20, 40}}}},
+		{Name: "memory", Unit: "KB", Ours: []float64{28}},
+	}
+	if err := figure.Markdown(&b, figures); err != nil {
+		t.Fatalf("markdown: %v", err)
+	}
+	want := `|  | ridethrough | plain proxy | nginx |
+| --- | --- | --- | --- |
+| CPU | 55 µs (0.55 ×) | 100 µs | 30 µs (0.30 ×) |
+| memory | 28 KB | - | – |
+`
+	if b.String() != want {
+		t.Errorf("table for a page: got\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+func TestQuantile_IsWhatAShareDoesNotExceed(t *testing.T) {
+	for _, c := range []struct{ share, want float64 }{{0, 1}, {0.5, 3}, {0.99, 4}, {1, 4}} {
+		if got := figure.Quantile([]float64{4, 1, 3, 2}, c.share); got != c.want {
+			t.Errorf("quantile %v of 1 to 4: got %v, want %v", c.share, got, c.want)
+		}
+	}
+	if got := figure.Quantile(nil, 0.5); !math.IsNaN(got) {
+		t.Errorf("quantile of nothing: got %v, want NaN", got)
+	}
+}

@@ -18,6 +18,10 @@ func Table(w io.Writer, figures []Figure) error {
 	for _, f := range figures {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", f.Row, f.Name,
 			f.amount(f.Ours), f.amount(f.Base), f.judged(), f.Gate, f.Goal, f.Verdict())
+		for _, s := range f.Peers {
+			p := f.Of(s)
+			fmt.Fprintf(t, "\t  %s\t%s\t\t%s\t\t\t\t\n", s.Name, p.amount(p.Ours), p.judged())
+		}
 	}
 	if err := t.Flush(); err != nil {
 		return err

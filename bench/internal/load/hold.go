@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"time"
 )
 
@@ -42,6 +43,39 @@ func readTo(r io.Reader, text []byte) error {
 		}
 	}
 	return fmt.Errorf("no %q in %q", text, buffer[:200])
+}
+
+// comment begins a comment in a stream, which is what a gateway sends to a client of Chat Completions that waits.
+var comment = []byte("\n: ")
+
+// Pings reads what has come so far and counts the comments in it.
+func (h *Held) Pings() (n int, err error) {
+	buffer := make([]byte, 64<<10)
+	for _, c := range h.conns {
+		if err := c.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
+			return n, err
+		}
+		k, err := c.Read(buffer)
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, fmt.Errorf("a held client: %w", err)
+		}
+		n += bytes.Count(buffer[:k], comment)
+	}
+	return n, nil
+}
+
+// Finish waits until every client has its answer to the end, until a moment at the most.
+func (h *Held) Finish(end time.Time) error {
+	for i, c := range h.conns {
+		if err := c.SetDeadline(end); err != nil {
+			return err
+		}
+		a, err := newClient(c).answer()
+		if err != nil || !a.Whole(true) {
+			return fmt.Errorf("client %d of %d: status %d, %d events, terminator: %t: %w", i, len(h.conns), a.Status, a.Events, a.Done, err)
+		}
+	}
+	return nil
 }
 
 // Len is how many there are.

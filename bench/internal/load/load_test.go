@@ -264,3 +264,54 @@ func TestLoop_CutLeavesInTheMiddle(t *testing.T) {
 		t.Errorf("%d answers, %v", l.Answers(), err)
 	}
 }
+
+func TestRush_CountsWhatIsSentInItsSpan(t *testing.T) {
+	book := load.NewBook(1)
+	addr := listen(t, chunks+framed(role, token, done))
+	ask := load.Ask{Scene: "bench-answer", Stream: true}
+	samples, err := load.Rush(addr, []*load.Request{book.Request(addr, ask), book.Request(addr, ask)}, true, 0, 10*time.Millisecond)
+	if err != nil || len(samples) < 2 {
+		t.Fatalf("rush of two clients: got %d samples, %v; want two or more", len(samples), err)
+	}
+	for _, s := range samples {
+		if s.First <= 0 || s.Whole < s.First || s.Late != 0 {
+			t.Errorf("sample: got %+v, want the first token before the end", s)
+		}
+	}
+	if samples, err := load.Rush(addr, []*load.Request{book.Request(addr, ask)}, true, time.Hour, -time.Hour); err != nil || len(samples) != 0 {
+		t.Errorf("rush that is over before it counts: got %d samples, %v; want none", len(samples), err)
+	}
+}
+
+func TestHeld_CountsPingsAndFinishes(t *testing.T) {
+	const ping = ": waiting\n\n"
+	var h load.Held
+	addr := listen(t, chunks+chunk(ping)+chunk(ping))
+	if err := h.Hold(addr, load.NewBook(1).Request(addr, load.Ask{}).Next(), false); err != nil {
+		t.Fatalf("hold: %v", err)
+	}
+	n := 0
+	for n < 2 {
+		more, err := h.Pings()
+		if err != nil {
+			t.Fatalf("pings: %v", err)
+		}
+		n += more
+	}
+	if n != 2 {
+		t.Errorf("pings: got %d, want 2", n)
+	}
+	if err := h.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	for answer, ok := range map[string]bool{chunks + framed(ping, role, token, done): true, chunks + framed(role, token): false} {
+		addr := listen(t, answer)
+		if err := h.Hold(addr, load.NewBook(1).Request(addr, load.Ask{}).Next(), false); err != nil {
+			t.Fatalf("hold: %v", err)
+		}
+		if err := h.Finish(time.Now().Add(time.Minute)); (err == nil) != ok {
+			t.Errorf("finish of %q: got %v, want an error: %t", answer, err, !ok)
+		}
+		_ = h.Close()
+	}
+}

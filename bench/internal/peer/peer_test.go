@@ -1,12 +1,16 @@
 package peer_test
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +112,53 @@ func TestUpstream_PlaysScenes(t *testing.T) {
 				t.Errorf("an answer of %d bytes", len(body))
 			}
 		}
+	}
+}
+
+func TestUpstream_PlaysScenesOverEveryLink(t *testing.T) {
+	folder := t.TempDir()
+	if err := peer.WriteCertificate(folder); err != nil {
+		t.Fatalf("write certificate: %v", err)
+	}
+	ca, err := os.ReadFile(filepath.Join(folder, peer.CertificateFile))
+	if err != nil {
+		t.Fatalf("read file: %v", err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(ca)
+	for link, proto := range map[peer.Link]string{peer.Plain: "HTTP/1.1", peer.TLS: "HTTP/1.1", peer.H2: "HTTP/2.0"} {
+		u, base := peer.NewUpstream(), ""
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatalf("listen: %v", err)
+		}
+		go func() { _ = u.ServeOver(link, l, folder) }()
+		base = link.Scheme() + "://" + l.Addr().String()
+		c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}}
+		for _, recovered := range []bool{false, true} {
+			for model, want := range map[string]int{"bench-answer": 200, "bench-stream-3-100": 200, "bench-refuse": 503, "gpt-5": 400} {
+				if recovered && model == "bench-refuse" {
+					want = 200
+				}
+				resp, err := c.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"`+model+`"}`))
+				if err != nil {
+					t.Fatalf("%s over %s: %v", model, link, err)
+				}
+				body, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				stream := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+				if err != nil || resp.StatusCode != want || resp.Proto != proto || stream != strings.HasSuffix(string(body), "data: [DONE]\n\n") {
+					t.Errorf("%s over %s, recovered %t: got %d by %s, a stream: %t, %q, %v; want %d by %s", model, link, recovered, resp.StatusCode, resp.Proto, stream, body, err, want, proto)
+				}
+			}
+			resp, err := c.Post(base+peer.RecoverPath, "application/json", nil)
+			if err != nil {
+				t.Fatalf("recover over %s: %v", link, err)
+			}
+			resp.Body.Close()
+		}
+		c.CloseIdleConnections()
+		l.Close()
 	}
 }
 

@@ -20,11 +20,12 @@ const arrivalsBound = 1 << 20
 // Upstream plays the provider. It reads and writes its connections itself,
 // since net/http's server would cost as much as what is measured.
 type Upstream struct {
-	answer, refusal []byte
+	answer, refusal piece
 	stream          pieces
 
 	held     atomic.Int64 // requests that it has taken and not answered to the end
 	requests atomic.Int64
+	well     atomic.Bool // what refuses without an end answers from now on
 	mu       sync.Mutex
 	arrivals []int64 // of requests that it refuses for a time, in microseconds since 1970
 }
@@ -36,8 +37,12 @@ type Counts struct {
 	Arrivals []int64 `json:"arrivals"` // of the requests of a Refuse with an end, in microseconds since 1970
 }
 
-// CountsPath answers a GET with Counts as JSON; a POST forgets them first.
-const CountsPath = "/-/counts"
+const (
+	// CountsPath answers a GET with Counts as JSON; a POST forgets them first.
+	CountsPath = "/-/counts"
+	// RecoverPath ends, with a POST, every refusal that has no end of its own.
+	RecoverPath = "/-/recover"
+)
 
 // NewUpstream makes an upstream.
 func NewUpstream() *Upstream {
@@ -69,18 +74,14 @@ func (u *Upstream) converse(c net.Conn) error {
 		if err != nil {
 			return err
 		}
-		var start [128]byte
-		n, err := io.ReadFull(req.Body, start[:])
-		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		name, err := modelOf(req.Body)
+		if err != nil {
 			return err
 		}
-		if _, err := io.Copy(io.Discard, req.Body); err != nil {
-			return err
-		}
-		if req.URL.Path == CountsPath {
-			err = u.tell(c, req.Method == http.MethodPost)
+		if p, ok := u.told(req); ok {
+			_, err = c.Write(p.wire)
 		} else {
-			err = u.play(c, model(start[:n]))
+			err = u.play(wire{c}, name)
 		}
 		if err != nil {
 			return err
@@ -88,38 +89,74 @@ func (u *Upstream) converse(c net.Conn) error {
 	}
 }
 
+// modelOf reads a body to its end and gives the name of the model in it.
+func modelOf(body io.Reader) (string, error) {
+	var start [128]byte
+	n, err := io.ReadFull(body, start[:])
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return "", err
+	}
+	_, err = io.Copy(io.Discard, body)
+	return model(start[:n]), err
+}
+
+// told answers what the benchmark itself asks.
+func (u *Upstream) told(req *http.Request) (piece, bool) {
+	switch req.URL.Path {
+	case CountsPath:
+		return u.tell(req.Method == http.MethodPost), true
+	case RecoverPath:
+		u.well.Store(req.Method == http.MethodPost)
+		return u.tell(false), true
+	}
+	return piece{}, false
+}
+
+// listener is who an answer goes to.
+type listener interface {
+	send(piece) error
+	gone() // returns when the other side has left
+}
+
+// wire is a connection that speaks HTTP/1.1.
+type wire struct{ net.Conn }
+
+func (w wire) send(p piece) error {
+	_, err := w.Write(p.wire)
+	return err
+}
+
+func (w wire) gone() { _, _ = w.Read(make([]byte, 1)) } // or it talks out of turn
+
 // play does with a request what its model says.
-func (u *Upstream) play(c net.Conn, model string) error {
+func (u *Upstream) play(to listener, model string) error {
 	s, err := ParseScene(model)
 	if err != nil {
-		_, err = c.Write(whole("400 Bad Request", `{"error":{"message":"this model is no scene","type":"invalid_request_error"}}`))
-		return err
+		return to.send(whole(http.StatusBadRequest, `{"error":{"message":"this model is no scene","type":"invalid_request_error"}}`))
 	}
 	u.requests.Add(1)
 	u.held.Add(1)
 	defer u.held.Add(-1)
 	switch {
 	case s.Kind == Stall:
-		_, err = c.Read(make([]byte, 1)) // the other side goes, or talks out of turn
-		return errors.Join(err, io.ErrUnexpectedEOF)
+		to.gone()
+		return io.ErrUnexpectedEOF
 	case s.Kind == Refuse && !u.over(s), s.Kind == Partial && rand.IntN(100) < s.Share:
-		_, err = c.Write(u.refusal)
+		return to.send(u.refusal)
 	case s.Kind == Refuse, s.Kind == Partial:
-		_, err = c.Write(u.stream.coalesced(5))
+		return to.send(u.stream.coalesced(5))
 	case s.Kind == Stream && s.Every == 0:
-		_, err = c.Write(u.stream.coalesced(s.Chunks))
+		return to.send(u.stream.coalesced(s.Chunks))
 	case s.Kind == Stream:
-		err = u.drip(c, s)
-	default:
-		_, err = c.Write(u.answer)
+		return u.drip(to, s)
 	}
-	return err
+	return to.send(u.answer)
 }
 
 // over reports whether a refusal has come to its end, and remembers the arrival where it ever does.
 func (u *Upstream) over(s Scene) bool {
 	if s.Until.IsZero() {
-		return false
+		return u.well.Load()
 	}
 	now := time.Now()
 	u.mu.Lock()
@@ -131,8 +168,8 @@ func (u *Upstream) over(s Scene) bool {
 }
 
 // drip sends a stream piece by piece.
-func (u *Upstream) drip(c net.Conn, s Scene) error {
-	if _, err := c.Write(u.stream.first); err != nil {
+func (u *Upstream) drip(to listener, s Scene) error {
+	if err := to.send(u.stream.first); err != nil {
 		return err
 	}
 	due := time.Now().Add(rand.N(s.Every)) // streams do not beat in step
@@ -140,7 +177,7 @@ func (u *Upstream) drip(c net.Conn, s Scene) error {
 	defer beat.Stop()
 	gone := make(chan struct{})
 	if s.Every > time.Second { // a stream that is only there: notice that the other side goes
-		go func() { _, _ = c.Read(make([]byte, 1)); close(gone) }()
+		go func() { to.gone(); close(gone) }()
 	}
 	for range s.Chunks - 1 {
 		select {
@@ -148,18 +185,17 @@ func (u *Upstream) drip(c net.Conn, s Scene) error {
 		case <-gone:
 			return io.ErrUnexpectedEOF
 		}
-		if _, err := c.Write(u.stream.next); err != nil {
+		if err := to.send(u.stream.next); err != nil {
 			return err
 		}
 		due = due.Add(s.Every)
 		beat.Reset(time.Until(due))
 	}
-	_, err := c.Write(u.stream.last)
-	return err
+	return to.send(u.stream.last)
 }
 
-// tell answers with what has been counted.
-func (u *Upstream) tell(c net.Conn, forget bool) error {
+// tell is an answer with what has been counted.
+func (u *Upstream) tell(forget bool) piece {
 	u.mu.Lock()
 	if forget {
 		u.arrivals = nil
@@ -167,10 +203,6 @@ func (u *Upstream) tell(c net.Conn, forget bool) error {
 	}
 	counts := Counts{Held: u.held.Load(), Requests: u.requests.Load(), Arrivals: slices.Clone(u.arrivals)}
 	u.mu.Unlock()
-	text, err := json.Marshal(counts)
-	if err != nil {
-		return err
-	}
-	_, err = c.Write(whole("200 OK", string(text)))
-	return err
+	text, _ := json.Marshal(counts) // numbers
+	return whole(http.StatusOK, string(text))
 }

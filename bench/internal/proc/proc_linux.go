@@ -30,21 +30,31 @@ type Process struct {
 	ended error         // how, after that
 }
 
-// Start runs a program that listens on addr and waits until it does. It is killed if we die first.
-func Start(name, addr, folder string, argv ...string) (*Process, error) {
-	log, err := os.CreateTemp(folder, name+"-*.log")
+// Program is what Start runs.
+type Program struct {
+	Name   string
+	Addr   string // host:port, on which it listens
+	Folder string // for its log
+	Argv   []string
+	Env    []string // NAME=VALUE, besides ours
+	Cores  Cores    // that it keeps to; none: all
+}
+
+// Start runs a program and waits until it listens. It is killed if we die first.
+func Start(g Program) (*Process, error) {
+	log, err := os.CreateTemp(g.Folder, g.Name+"-*.log")
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := exec.Command(g.Argv[0], g.Argv[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = environment(os.Environ())
+	cmd.Env = append(environment(os.Environ()), g.Env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true} // a group of its own: Ctrl-C is for us
-	if err := cmd.Start(); err != nil {
+	if err := g.Cores.on(cmd.Start); err != nil {
 		return nil, err
 	}
-	p := &Process{Name: name, Addr: addr, Log: log.Name(), cmd: cmd, done: make(chan struct{})}
+	p := &Process{Name: g.Name, Addr: g.Addr, Log: log.Name(), cmd: cmd, done: make(chan struct{})}
 	go func() { p.ended = cmd.Wait(); close(p.done) }()
 	if err := p.listens(); err != nil {
 		return nil, errors.Join(err, p.Stop())
