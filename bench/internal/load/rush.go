@@ -10,14 +10,14 @@ import (
 // Rush sends each request from a client of its own that asks again as soon as it is answered, and returns what
 // was sent within a span, after a while in which nothing counts.
 func Rush(addr string, requests []*Request, stream bool, warm, span time.Duration) ([]Sample, error) {
-	clients := make([]*client, 0, len(requests))
+	clients := make([]*Client, 0, len(requests))
 	defer func() {
 		for _, c := range clients {
 			_ = c.Close()
 		}
 	}()
 	for range requests {
-		c, err := dial(addr)
+		c, err := Dial(addr)
 		if err != nil {
 			return nil, err
 		}
@@ -38,7 +38,7 @@ func Rush(addr string, requests []*Request, stream bool, warm, span time.Duratio
 }
 
 // rush asks until a moment, and keeps what was sent after another.
-func (c *client) rush(r *Request, stream bool, from, to time.Time) (samples []Sample, err error) {
+func (c *Client) rush(r *Request, stream bool, from, to time.Time) (samples []Sample, err error) {
 	for {
 		sent := time.Now()
 		if sent.After(to) {
@@ -47,7 +47,7 @@ func (c *client) rush(r *Request, stream bool, from, to time.Time) (samples []Sa
 		if err := c.SetDeadline(sent.Add(limit)); err != nil {
 			return nil, err
 		}
-		a, err := c.ask(r.Next())
+		a, err := c.Ask(r.Next())
 		if err != nil {
 			return nil, err
 		}
