@@ -117,7 +117,7 @@ func (p *peerNames) installed() (there []manifest, err error) {
 		need := m.missing()
 		switch {
 		case need == "":
-			fmt.Fprintf(os.Stderr, "%s: %s\n", m.Name, m.version())
+			fmt.Fprintf(os.Stderr, "%s: %s. %s\n", m.Name, m.What, m.version())
 			there = append(there, m)
 		case len(p.names) > 0:
 			return nil, fmt.Errorf("peer %s: there is no %s; install it with: %s", m.Name, need, m.Install)

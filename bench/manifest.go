@@ -28,8 +28,8 @@ type manifest struct {
 	Name    string            `yaml:"name"`
 	What    string            `yaml:"what"`    // what it does of a gateway's duties
 	Needs   []string          `yaml:"needs"`   // programs, or files by their whole path
-	Install string            `yaml:"install"` // the command for a person without them
-	Version string            `yaml:"version"` // the command that prints it
+	Install string            `yaml:"install"` // the command that gets them
+	Version string            `yaml:"version"` // the command that prints it; "": it has none
 	Files   map[string]string `yaml:"files"`   // of its configuration, written into its folder
 	Command string            `yaml:"command"`
 	Headers []string          `yaml:"headers"` // of the requests to it
@@ -46,6 +46,7 @@ type place struct {
 	CA           string    // the file with its authority
 	Folder       string    // for its files
 	Cache        string    // where people install what is not of their system
+	Bench        string    // this program
 }
 
 // manifests reads the peers that are named: all that come with the benchmark, some of them, or files.
@@ -161,8 +162,9 @@ func filled(text string, p place) (string, error) {
 func placeOf(addr, upstream string, link peer.Link, folder string) place {
 	host, port, _ := net.SplitHostPort(addr) // a free port of loopback
 	_, to, _ := strings.Cut(upstream, "://")
+	self, _ := os.Executable() // without it the peer does not start, and says so
 	return place{
 		Host: host, Port: port, Upstream: upstream, UpstreamAddr: to, Link: link,
-		CA: filepath.Join(filepath.Dir(folder), peer.CertificateFile), Folder: folder, Cache: cacheFolder(),
+		CA: filepath.Join(filepath.Dir(folder), peer.CertificateFile), Folder: folder, Cache: cacheFolder(), Bench: self,
 	}
 }

@@ -39,7 +39,7 @@ func outageCost(ctx context.Context, b *bench) ([]figure.Figure, error) {
 
 func outageSpan(b *bench) time.Duration { return pick(b, time.Minute, 30*time.Second) }
 
-// outageRound gives the processor time of a while in which calls wait, and how many pings were sent in it.
+// outageRound returns the processor time of a while in which calls wait, and how many pings were sent in it.
 func outageRound(ctx context.Context, b *bench, stream bool) (used time.Duration, pings int, err error) {
 	s, err := b.stage("outage", setup{page: true}, "ours")
 	if err != nil {

@@ -230,11 +230,12 @@ var house = []row{
 	{floor: 3, path: "bench/internal/figure"},
 	{floor: 3, path: "bench/internal/load"},
 	{floor: 3, path: "bench/internal/peer"},
-	{floor: 3, path: "bench/internal/proc"},
+	{floor: 3, path: "bench/internal/proc", parts: "golang.org/x/sys/unix"},
 	{floor: 3, path: "bench/internal/profiled", uses: "internal/cli"},
 	{
 		floor: 3, path: "bench",
-		uses: "policy retry transport bench/internal/figure bench/internal/load bench/internal/peer bench/internal/proc",
+		uses:  "policy retry transport bench/internal/figure bench/internal/load bench/internal/peer bench/internal/proc",
+		parts: "github.com/goccy/go-yaml",
 	},
 }
 
