@@ -103,7 +103,7 @@ var house = []row{
 		floor: 3, path: "internal/operation/config", uses: "fault fault/classify policy gateway internal/sigv4 internal/operation/access internal/operation/notify internal/operation/reload internal/operation/statusfeed internal/terminal/printable",
 		parts: "github.com/goccy/go-yaml",
 	},
-	{floor: 3, path: "internal/operation/history", uses: "internal/atomicfile internal/clip internal/latency breaker fault gateway retry transport turn"},
+	{floor: 3, path: "internal/operation/history", uses: "internal/plural internal/atomicfile internal/clip internal/latency breaker fault gateway retry transport turn"},
 	{floor: 3, path: "internal/operation/alerts", uses: "breaker internal/operation/history internal/operation/notify internal/operation/statusfeed internal/terminal/printable"},
 	{floor: 3, path: "internal/server/api", uses: "turn wire"},
 	{floor: 3, path: "internal/operation/archive", uses: "internal/atomicfile store"},

@@ -141,5 +141,10 @@ func (s *Server) warnings() (all []string) {
 	if s.config.Warnings != nil {
 		all = append(slices.Clip(all), s.config.Warnings()...)
 	}
+	if s.config.History != nil {
+		if lost := s.config.History.Lost(time.Now()); lost != "" {
+			all = append(slices.Clip(all), lost)
+		}
+	}
 	return all
 }

@@ -106,6 +106,7 @@ test('a page without its server says so, claims nothing, and reconnects by itsel
   const page = await open(t, w.page, { expects: /ERR_|Failed to load/ })
   void w.call().catch(() => {})
   await shown(page, '1 call waits')
+  await page.waitForTimeout(3000) // until it is written
   await w.down('SIGKILL')
   await shown(page, lost)
   assert.equal(await page.title(), 'offline — ridethrough')
@@ -121,6 +122,9 @@ test('a page without its server says so, claims nothing, and reconnects by itsel
   await w.up()
   await shown(page, 'Nothing waits')
   assert.equal(await page.locator('div.lost').count(), 0)
+  await shown(page, 'The gateway was ended while 1 call waited. Their clients have sent 0 again since; not yet: 1 of claude-cli/2.1.329.')
+  void w.call().catch(() => {})
+  await until('it is sent again', async () => (await page.locator('.warnings').count()) === 0)
 })
 
 test('the head of an upstream and its rows show one time', async (t) => {

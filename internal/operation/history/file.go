@@ -36,10 +36,12 @@ func Open(path string, log *slog.Logger) *History {
 	h := &History{
 		path: path, log: log, born: now, started: now,
 		upstreams: map[string]*upstream{}, calls: map[callID]*call{}, learned: map[string]*transport.Learned{},
+		unanswered: unanswered{waits: map[int64]asker{}},
 	}
 	if path == "" {
 		return h
 	}
+	h.readWaiting()
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return h
@@ -145,22 +147,33 @@ func (h *History) resume() {
 	}
 }
 
-// Persist writes the file every minute if there are changes, until ctx ends, and then once more.
+// Persist writes the files if there are changes, until ctx ends, and then once more: which calls wait every two
+// seconds, the history every minute.
 func (h *History) Persist(ctx context.Context) {
 	if h.path == "" {
 		return
 	}
-	tick := time.NewTicker(saveTime)
+	tick := time.NewTicker(waitingTime)
 	defer tick.Stop()
-	for over := false; !over; {
+	h.report(h.saveWaiting())
+	for saved, over := time.Now(), false; !over; {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			over = true
 		}
-		if err := h.save(); err != nil {
-			h.log.Warn("history not saved", "file", h.path, "error", err)
+		h.report(h.saveWaiting())
+		if over || time.Since(saved) >= saveTime {
+			h.report(h.save())
+			saved = time.Now()
 		}
+	}
+}
+
+// report logs that a file could not be written; it is tried again with the next change.
+func (h *History) report(err error) {
+	if err != nil {
+		h.log.Warn("history not saved", "file", h.path, "error", err)
 	}
 }
 

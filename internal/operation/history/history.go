@@ -52,6 +52,8 @@ type History struct {
 	calls     map[callID]*call
 	incidents []*incident // the oldest first
 	learned   map[string]*transport.Learned
+
+	unanswered unanswered
 }
 
 // upstream has the measurements of one upstream.
@@ -121,6 +123,7 @@ func (h *History) Watch(e gateway.Event) {
 	if e.Try.N > 0 && !e.Try.Shared {
 		h.tried(newTry(e.Call.Upstream, e.Call.Model, e.At, e.Try, e.Call.Stream))
 	}
+	h.unanswered.watch(e)
 	switch event := e.Event.(type) {
 	case turn.Retry:
 		h.waits(id, call{upstream: e.Call.Upstream, model: e.Call.Model, caller: callerOf(e.Call), client: e.Call.Client})

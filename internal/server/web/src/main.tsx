@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks'
 
 import { announceEnds, announcement } from './announce'
 import { connect, reconnect } from './live'
+import { notices, toggleNotices, watchNotices } from './notify'
 import { names, view, type Name } from './route'
 import { denial, hello, link, lostAt, waiting, warnings } from './store'
 import { clock } from './time'
@@ -47,6 +48,7 @@ function Page() {
             </a>
           ))}
         </nav>
+        <Notices />
         <Connection />
       </header>
       {lostAt.value === null ? null : <Lost since={lostAt.value} />}
@@ -61,6 +63,13 @@ const linkWords = { connecting: 'connecting…', live: 'live', offline: 'offline
 
 function Connection() {
   return <span class={`link ${link.value}`} title={hello.value ? `ridethrough ${hello.value.version}` : undefined}>{linkWords[link.value]}</span>
+}
+
+// Notices turns notices on the desktop on and off.
+function Notices() {
+  const on = notices.value === 'on'
+  if (notices.value === 'never') return null
+  return <button type="button" class="quiet notices" aria-pressed={on} title="Of an outage, of its end, and of a usage limit" onClick={toggleNotices}>{on ? 'Notices on' : 'Notify me'}</button>
 }
 
 // Lost shows that the page has lost the server, which says nothing about what happens there.
@@ -108,5 +117,6 @@ takeToken()
 addEventListener('hashchange', () => takeToken() && reconnect()) // an address with another token, opened in this tab
 updateTitle()
 announceEnds()
+watchNotices()
 connect()
 render(<Page />, document.body)

@@ -1,7 +1,7 @@
 // The sentences about waits and their ends, the same as in the terminal: test/words.json has them from
 // package display.
-import type { Vendor, Wait } from './api'
-import { clock, seconds, until, whole } from './time'
+import type { Incident, Vendor, Wait } from './api'
+import { clock, roughly, seconds, until, whole } from './time'
 
 // causes are the kinds of faults in plain words; a test compares them with package fault.
 export const causes: Record<string, string> = {
@@ -84,6 +84,16 @@ export const probeMeans = 'One call asks for all that wait. If it is answered, t
 
 // lostBanner is said where the connection to the gateway is lost, since a moment on the reader's clock.
 export const lostBanner = (at: string): string => `Connection to the gateway lost at ${at}; what waited there is shown as last seen.`
+
+// shownName returns an upstream's name to show: without the prefix of conversations' providers.
+export const shownName = (upstream: string): string => upstream.replace(/^conversations:(.*)/, '$1 (conversations)')
+
+// outageNotice, recoveryNotice and windowNotice are what is shown on the desktop.
+export const outageNotice = (i: Pick<Incident, 'upstream' | 'kinds' | 'calls'>): string =>
+  `${shownName(i.upstream)}: ${causeOf(i.kinds[0] ?? {})}. ${i.calls > 0 ? plural(i.calls, 'call') + (i.calls === 1 ? ' waits' : ' wait') : 'Its last requests failed'}.`
+export const recoveryNotice = (i: Pick<Incident, 'upstream' | 'recoveredMs' | 'held'>): string =>
+  `${shownName(i.upstream)} answers again after ${roughly(i.recoveredMs ?? 0)}. ${plural(i.held, 'call')} held and answered.`
+export const windowNotice = (upstream: string, opensAt: string): string => `${shownName(upstream)}: usage limit. It opens again at ${clock(opensAt)}.`
 
 // Fixed lines.
 export const brokeOff = '… the answer broke off here'

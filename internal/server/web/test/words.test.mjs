@@ -53,3 +53,11 @@ test('what has no time of its own, and the lost connection', () => {
   assert.equal(words.waitsFor.probing, 'waits for another call’s probe')
   assert.equal(words.lostBanner('02:31'), 'Connection to the gateway lost at 02:31; what waited there is shown as last seen.')
 })
+
+test('notices on the desktop', () => {
+  const i = { upstream: 'conversations:anthropic', kinds: [{ kind: 'overloaded', cause: 'server overloaded', count: 3 }], calls: 12, held: 1, recoveredMs: 200_000 }
+  assert.equal(words.outageNotice(i), 'anthropic (conversations): server overloaded. 12 calls wait.')
+  assert.equal(words.outageNotice({ ...i, upstream: 'spare', calls: 0 }), 'spare: server overloaded. Its last requests failed.')
+  assert.equal(words.recoveryNotice(i), 'anthropic (conversations) answers again after 3m 20s. 1 call held and answered.')
+  assert.equal(words.windowNotice('work', new Date(Date.now() + 3600_000).toISOString()).replace(/\d\d:\d\d/, 'T'), 'work: usage limit. It opens again at T.')
+})

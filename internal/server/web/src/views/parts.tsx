@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 
 import type { Health } from '../api'
 import { mayAct } from '../store'
+import { shownName } from '../words'
 
 // looks are the word, the shape and the colour of each state: none of them is needed to tell states apart.
 const looks: Record<Health, { word: string; tone: string; shape: ComponentChildren }> = {
@@ -19,8 +20,8 @@ const looks: Record<Health, { word: string; tone: string; shape: ComponentChildr
 
 export const wordOf = (state: Health): string => looks[state]?.word ?? state
 
-// nameOf returns an upstream's name to show: without the prefix of conversations' providers.
-export const nameOf = (upstream: string): string => upstream.replace(/^conversations:(.*)/, '$1 (conversations)')
+// nameOf is the name of an upstream to show.
+export const nameOf = shownName
 
 // Mark draws the shape of a state, to stand beside its word.
 export function Mark({ state }: { state: Health }) {
