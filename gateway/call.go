@@ -60,6 +60,7 @@ type call struct {
 
 	credential string // identifies its credentials, without holding them
 	tenant     Tenant // nil: none is known
+	keyInFleet string // "": not needed so far
 }
 
 // newCall returns the call of a request.
@@ -91,14 +92,17 @@ func (c *call) serve() {
 // refusedBefore looks for the same request a moment ago. It reports whether that one was given up, and answers
 // then; else the call continues its budget. From time to time one that was given up is tried once more.
 func (c *call) refusedBefore() bool {
+	c.gateway.adopt(c)
 	before := c.gateway.coalescer.lookup(c)
-	switch {
-	case before == nil:
+	if before == nil {
 		return false
-	case before.gaveUp() && !before.probes:
+	}
+	if before.gaveUp() && !before.probes {
 		c.refuseResend(before)
 		return true
-	case before.gaveUp():
+	}
+	c.keyInFleet = before.fleetKey // it is the same request
+	if before.gaveUp() {
 		c.carried = before.last // whose budget is spent: one try is left
 		return false
 	}

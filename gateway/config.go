@@ -23,6 +23,7 @@ type Config struct {
 	Spool     Spool               // keeps the bodies of requests
 	Detached  Detached            // reads answers on for clients that have left; zero: none
 	Receive   *Receive            // how slowly clients may send them; nil: DefaultReceive()
+	Fleet     *Fleet              // the gateways beside this one; nil: it is alone
 	OnEvent   func(Event)         // called for each event, by concurrent requests; nil: none
 
 	// Learned returns what has been learned of an upstream, by its name, such as by an earlier process; nil: an

@@ -21,3 +21,6 @@ func (g *Gateway) Left() (shared, waits int, memory, disk int64) {
 	memory, disk = g.spool.Used()
 	return shared, len(g.waits.list()), memory, disk
 }
+
+// Away returns how many requests of other gateways are known.
+func (g *Gateway) Away() int64 { return g.away.n.Load() }

@@ -43,6 +43,7 @@ type Gateway struct {
 	headroom  ratelimit.Table // the limits that the upstreams state, by their names
 	caches    promptCaches    // that the sessions have at the upstreams
 	coalescer coalescer       // the requests in progress and those that have just failed, for their re-sends
+	away      awayRequests    // that other gateways of the fleet hold
 	spool     spool.Spool     // the bodies of requests
 	sockets   sync.WaitGroup
 

@@ -22,7 +22,7 @@ func (c *call) meaning() *meaning {
 	if m := c.meant.Load(); m != nil {
 		return m
 	}
-	body, ok := c.digest()
+	body, ok := c.digest(c.gateway.seed)
 	if !ok {
 		return nil
 	}
@@ -42,22 +42,12 @@ func (c *call) meaning() *meaning {
 }
 
 // digest returns the digest of the body: of its JSON, or of its bytes if it is none that can be read.
-func (c *call) digest() (dialect.Digest, bool) {
-	d := c.dialect.NewRequestDigest(c.gateway.seed)
+func (c *call) digest(seed dialect.DigestSeed) (dialect.Digest, bool) {
+	d := c.dialect.NewRequestDigest(seed)
 	if c.eachPart(func(part []byte) (more bool) { return !d.Scan(part) }) {
 		if sum, ok := d.Sum(); ok {
 			return sum, true
 		}
 	}
-	var raw [2]maphash.Hash
-	for i := range raw {
-		raw[i].SetSeed(c.gateway.seed[i])
-	}
-	read := c.body.Each(func(part []byte) (more bool) {
-		for i := range raw {
-			_, _ = raw[i].Write(part) // it never fails
-		}
-		return true
-	})
-	return dialect.Digest{raw[0].Sum64(), raw[1].Sum64()}, read
+	return dialect.DigestOf(seed, c.body.Each)
 }

@@ -21,6 +21,7 @@ type setup struct {
 	faults    classify.Classifier
 	receive   receive.Limits
 	detached  Detached
+	fleet     *Fleet
 	onEvent   func(Event)
 }
 
@@ -49,7 +50,7 @@ func (g *Gateway) build(c Config, before *setup) *setup {
 	if c.Receive != nil {
 		limits = *c.Receive
 	}
-	s := &setup{receive: limits.limits(), detached: c.Detached.withDefaults(), faults: c.Faults, onEvent: c.OnEvent}
+	s := &setup{receive: limits.limits(), detached: c.Detached.withDefaults(), faults: c.Faults, fleet: c.Fleet, onEvent: c.OnEvent}
 	for _, u := range c.Upstreams {
 		if u.Policy == nil {
 			u.Policy = &c.Policy

@@ -53,6 +53,7 @@ type sharedRequest struct {
 	used       ratelimit.Charged // what its answer has cost
 	queuedAt   time.Time         // when it began to wait for room; zero: it does not
 	waitTold   bool              // that was an event
+	toldAt     time.Time         // when the fleet was told that it waits; zero: it was not
 	sent       time.Time         // when the try began that was answered; zero: none was
 
 	mu          sync.Mutex
@@ -66,6 +67,7 @@ type sharedRequest struct {
 	givenUp     bool                    // by command
 	last        policy.Wait             // after the latest failed try, with a Stop if it is the last
 	slept       time.Duration           // in the last wait, once that is over
+	held        *failedRequest          // what the fleet was told last; nil: nothing, or it is finished
 	hold        *preamble.Hold          // by another gateway, of the try in progress; nil: it does not wait there
 	open        bool                    // an answer has begun, without content so far
 	triesBefore int                     // failed tries at other upstreams

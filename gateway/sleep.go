@@ -26,6 +26,7 @@ func (s *sharedRequest) onWait(w policy.Wait) {
 	for _, c := range s.callsWaiting() {
 		c.keepalive.failed(w)
 	}
+	s.tellHeld()
 	e := turn.Retry{Name: s.name(), Upstream: s.upstreamName(), Wait: s.overall(), Cache: s.cached()}
 	e.Fault = s.permit.verbatim(e.Fault)
 	s.announce(e)

@@ -253,6 +253,8 @@ var words = map[string]string{
 	"encoding/json":   "*",
 	"errors":          "*",
 	"hash/crc32":      "ChecksumIEEE IEEETable Update",
+	"crypto/sha256":   "New Size Sum256", // arithmetic
+	"hash":            "Hash",
 	"hash/maphash":    "Hash Seed Comparable", // with seeds of the caller's
 	"io":              "EOF Err*",
 	"iter":            "Seq Seq2", // Pull starts a coroutine

@@ -2,11 +2,15 @@ package dialect
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
 	"hash/maphash"
 	"slices"
 )
 
-// DigestSeed is what digests depend on, two random seeds: digests with different ones cannot be compared.
+// DigestSeed is what digests depend on, two random seeds: digests with different ones cannot be compared. With the zero
+// seed they are the same in every process, and take longer.
 type DigestSeed [2]maphash.Seed
 
 // Digest is a hash of 128 bits.
@@ -19,13 +23,12 @@ type Digest [2]uint64
 // Strings and numbers count as they are written: a client writes them the same way each time.
 type RequestDigest struct {
 	unseen  []string
-	seed    DigestSeed
+	hash    digestHash // of the string, key or scalar that is read
 	step    digestStep
-	open    []openValue     // the objects and arrays around what is read
-	text    [2]maphash.Hash // of the string, key or scalar that is read
-	name    []byte          // the beginning of a key of the request itself
-	quiet   bool            // inside a member that does not count
-	escaped bool            // the last part ended behind a backslash in a string
+	open    []openValue // the objects and arrays around what is read
+	name    []byte      // the beginning of a key of the request itself
+	quiet   bool        // inside a member that does not count
+	escaped bool        // the last part ended behind a backslash in a string
 	sum     Digest
 }
 
@@ -59,11 +62,83 @@ const maxNesting = 512
 
 // NewRequestDigest returns the digest for a request of the dialect.
 func (d *Dialect) NewRequestDigest(seed DigestSeed) *RequestDigest {
-	r := &RequestDigest{unseen: d.unseen, seed: seed}
-	for i := range seed {
-		r.text[i].SetSeed(seed[i])
+	return &RequestDigest{unseen: d.unseen, hash: newDigestHash(seed)}
+}
+
+// DigestOf returns the digest of bytes that come in parts.
+func DigestOf(seed DigestSeed, each func(func(part []byte) (more bool)) bool) (Digest, bool) {
+	h := newDigestHash(seed)
+	whole := each(func(part []byte) (more bool) { h.write(part); return true })
+	return h.sum(), whole
+}
+
+// digestHash is a hash of 128 bits.
+type digestHash interface {
+	reset()
+	write([]byte)
+	sum() Digest
+	join(a, b Digest) Digest // the hash of two
+}
+
+// newDigestHash returns the hash with a seed.
+func newDigestHash(seed DigestSeed) digestHash {
+	if seed == (DigestSeed{}) {
+		return &portableHash{sha256.New()}
 	}
-	return r
+	h := &seededHash{seed: seed}
+	for i := range seed {
+		h.text[i].SetSeed(seed[i])
+	}
+	return h
+}
+
+// seededHash is that of one process.
+type seededHash struct {
+	seed DigestSeed
+	text [2]maphash.Hash
+}
+
+func (h *seededHash) reset() {
+	for i := range h.text {
+		h.text[i].Reset()
+	}
+}
+
+func (h *seededHash) write(part []byte) {
+	for i := range h.text {
+		_, _ = h.text[i].Write(part) // it never fails
+	}
+}
+
+func (h *seededHash) sum() Digest { return Digest{h.text[0].Sum64(), h.text[1].Sum64()} }
+
+func (h *seededHash) join(a, b Digest) Digest {
+	both := [2]Digest{a, b}
+	return Digest{maphash.Comparable(h.seed[0], both), maphash.Comparable(h.seed[1], both)}
+}
+
+// portableHash is the half of a SHA-256.
+type portableHash struct{ text hash.Hash }
+
+func (h *portableHash) reset()            { h.text.Reset() }
+func (h *portableHash) write(part []byte) { _, _ = h.text.Write(part) } // it never fails
+
+func (h *portableHash) sum() Digest {
+	var room [sha256.Size]byte
+	return half([sha256.Size]byte(h.text.Sum(room[:0])))
+}
+
+func (h *portableHash) join(a, b Digest) Digest {
+	var both [4 * 8]byte
+	for i, n := range [...]uint64{a[0], a[1], b[0], b[1]} {
+		binary.BigEndian.PutUint64(both[8*i:], n)
+	}
+	return half(sha256.Sum256(both[:]))
+}
+
+// half returns the first half of a SHA-256.
+func half(sum [sha256.Size]byte) Digest {
+	return Digest{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}
 }
 
 // Scan reads the next part of the body. It reports whether the rest is of no use: the body is no JSON.
@@ -118,10 +193,8 @@ func (d *RequestDigest) inObject() bool { return d.open[len(d.open)-1].object }
 // begin begins a key, a string or a scalar.
 func (d *RequestDigest) begin(s digestStep) {
 	d.step = s
-	for i := range d.text {
-		d.text[i].Reset()
-		_ = d.text[i].WriteByte(byte(s)) // the string "1" is not the number
-	}
+	d.hash.reset()
+	d.hash.write([]byte{byte(s)}) // the string "1" is not the number
 }
 
 // beginValue looks at the first byte of a value.
@@ -173,9 +246,7 @@ func (d *RequestDigest) write(part []byte) {
 	if d.quiet {
 		return
 	}
-	for i := range d.text {
-		_, _ = d.text[i].Write(part) // it never fails
-	}
+	d.hash.write(part)
 	if d.step == digestKey && len(d.open) == 1 {
 		d.name = append(d.name, part[:min(len(part), modelBound-min(modelBound, len(d.name)))]...)
 	}
@@ -193,7 +264,7 @@ func (d *RequestDigest) scanScalar(part []byte) []byte {
 	return part[n:]
 }
 
-func (d *RequestDigest) textSum() Digest { return Digest{d.text[0].Sum64(), d.text[1].Sum64()} }
+func (d *RequestDigest) textSum() Digest { return d.hash.sum() }
 
 // close ends the innermost object or array.
 func (d *RequestDigest) close() {
@@ -230,7 +301,4 @@ func (d *RequestDigest) end(value Digest) {
 }
 
 // join returns the digest of two.
-func (d *RequestDigest) join(a, b Digest) Digest {
-	both := [2]Digest{a, b}
-	return Digest{maphash.Comparable(d.seed[0], both), maphash.Comparable(d.seed[1], both)}
-}
+func (d *RequestDigest) join(a, b Digest) Digest { return d.hash.join(a, b) }

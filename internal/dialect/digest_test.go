@@ -223,3 +223,28 @@ func BenchmarkRequestDigest(b *testing.B) {
 		})
 	}
 }
+
+// With the zero seed a digest is the same in every process: this one is from another.
+func TestRequestDigest_ZeroSeedIsPortable(t *testing.T) {
+	of := func(body string) dialect.Digest {
+		d := dialect.OpenAIResponses().NewRequestDigest(dialect.DigestSeed{})
+		for part := range slices.Chunk([]byte(body), 5) {
+			d.Scan(part)
+		}
+		sum, ok := d.Sum()
+		if !ok {
+			t.Fatalf("no digest of %s", body)
+		}
+		return sum
+	}
+	got := of(`{"model":"gpt-5","input":[{"role":"user","content":"Hi"}],"metadata":{"n":1}}`)
+	if want := (dialect.Digest{0x94ba0ad5f641fd2b, 0xa37745544181f378}); got != want {
+		t.Errorf("got %#x, want %#x", got, want)
+	}
+	if other := of(`{"input":[{"content":"Hi","role":"user"}],"model":"gpt-5"}`); other != got {
+		t.Errorf("in another order: got %#x, want %#x", other, got)
+	}
+	if other := of(`{"input":[{"content":"Ho","role":"user"}],"model":"gpt-5"}`); other == got {
+		t.Errorf("another request has the same digest %#x", other)
+	}
+}
