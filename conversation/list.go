@@ -10,14 +10,15 @@ import (
 
 // List yields the conversations whose id is below before, from the highest id down; "" starts at the highest.
 // Ids that the runner has made up are the newest first. Of each it tells what its first and its last record
-// do: not what is in progress, and of settings that were changed the model and the title.
+// do: not what is in progress, and of settings that were changed the model and the title. Only for a title that they
+// lack the first words are read.
 func (r *Runner) List(ctx context.Context, before string) iter.Seq2[View, error] {
 	return func(yield func(View, error) bool) {
 		for head, err := range r.Store.Conversations(ctx, before) {
 			var v View
 			ok := true
 			if err == nil {
-				v, ok, err = viewOfHead(head)
+				v, ok, err = r.viewOfHead(ctx, head)
 			}
 			if ok && (!yield(v, err) || err != nil) {
 				return
@@ -27,7 +28,7 @@ func (r *Runner) List(ctx context.Context, before string) iter.Seq2[View, error]
 }
 
 // viewOfHead returns what a head tells of a conversation; false: it is not one of ours.
-func viewOfHead(head store.Head) (v View, ok bool, err error) {
+func (r *Runner) viewOfHead(ctx context.Context, head store.Head) (v View, ok bool, err error) {
 	l := &log{id: head.ID}
 	if head.First.Type == created {
 		if err := l.apply(head.First); err != nil {
@@ -40,7 +41,8 @@ func viewOfHead(head store.Head) (v View, ok bool, err error) {
 	if l.check() != nil {
 		return v, false, nil
 	}
-	return View{ID: l.id, Settings: captionedSettings(l.settings, head.Last), Created: l.born, Changed: head.Last.Time, Last: head.End.N}, true, nil
+	s, turns := r.headline(ctx, l.settings, head)
+	return View{ID: l.id, Settings: s, Created: l.born, Changed: head.Last.Time, Last: head.End.N, Turns: turns}, true, nil
 }
 
 // History yields what is kept of a conversation behind a number, as [Runner.Attach] does, and ends there.

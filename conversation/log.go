@@ -29,6 +29,9 @@ type log struct {
 	at       store.Position
 	settings Settings
 	changed  bool      // they are not those that it was made with
+	turns    int       // that have begun
+	named    bool      // the title was set; else it is that of the first words
+	first    Input     // what the user has said first; zero: nothing so far
 	born     time.Time // zero: it was never made
 	touched  time.Time
 
@@ -86,9 +89,9 @@ func (l *log) fold(r store.Record, content any) {
 	l.passGap(r)
 	switch c := content.(type) {
 	case creation:
-		l.born, l.settings = r.Time, c.Settings
+		l.born, l.settings, l.named = r.Time, c.Settings, c.Title != ""
 	case wire.ConversationChanged:
-		l.settings, l.changed = c.Settings, true
+		l.change(c.Settings)
 	case wire.RecordLost:
 		l.lose(store.Damage{Conversation: l.id, N: c.First, Why: "lost"}, c.Noticed)
 		l.noticed = c.Noticed
@@ -96,6 +99,7 @@ func (l *log) fold(r store.Record, content any) {
 		l.queue(Input{ID: r.Turn, Text: c.Text, At: r.Time, Parent: c.Parent, UntilReset: c.UntilReset})
 	case wire.InputRemoved:
 		l.take(r.Turn)
+		l.forgetFirst(r.Turn)
 	case steer:
 		for i := range l.inputs {
 			l.inputs[i].Steers = l.inputs[i].Steers || l.inputs[i].ID == r.Turn
@@ -109,6 +113,7 @@ func (l *log) fold(r store.Record, content any) {
 
 // queue applies an input: a new one, or another text for one that waits.
 func (l *log) queue(in Input) {
+	l.noteFirst(in)
 	if i := slices.IndexFunc(l.inputs, func(there Input) bool { return there.ID == in.ID }); i >= 0 {
 		l.inputs[i].Text = in.Text
 		return
@@ -203,6 +208,7 @@ func (l *log) event(r store.Record, e turn.Event) {
 	l.now.proven = l.now.proven || proves(e)
 	switch e := e.(type) {
 	case turn.Start:
+		l.turns++
 		l.take(e.ID)
 		l.open(e.ID, r.Time)
 	case turn.UserMessage:

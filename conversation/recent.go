@@ -45,7 +45,7 @@ func (r *Runner) newest(ctx context.Context, n int) (all []View, err error) {
 		if err != nil {
 			return nil, err
 		}
-		v, ok, err := viewOfHead(head)
+		v, ok, err := r.viewOfHead(ctx, head)
 		switch {
 		case err != nil:
 			return nil, err

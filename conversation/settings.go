@@ -34,11 +34,12 @@ func (r *Runner) Change(ctx context.Context, conversation string, s Settings) er
 	return nil
 }
 
-// caption is what lists show of a conversation that has been changed. They read
-// the first record of a log and the last one, so each that is the last bears it.
+// caption is what lists show of a conversation. They read the first record of a log and the last one, so each that
+// is the last bears it.
 type caption struct {
 	Model string `json:"model"`
 	Title string `json:"title,omitzero"`
+	Turns int    `json:"turns,omitzero"`
 }
 
 // captioned is what a list reads of a record.
@@ -49,10 +50,10 @@ type captioned struct {
 // addCaption writes the caption into the last of some records, if there is to be one.
 func (l *log) addCaption(records []store.Record) error {
 	last := &records[len(records)-1]
-	if !l.changed || last.Type == changed {
+	if !l.changed && l.turns == 0 || last.Type == changed || l.renames(*last) {
 		return nil
 	}
-	more, err := json.Marshal(captioned{&caption{l.settings.Model, l.settings.Title}})
+	more, err := json.Marshal(captioned{&caption{l.settings.Model, l.settings.Title, l.turns}})
 	if err != nil {
 		return err
 	}
@@ -63,18 +64,28 @@ func (l *log) addCaption(records []store.Record) error {
 	return nil
 }
 
-// captionedSettings returns settings as far as the last record of a log tells of them.
-func captionedSettings(s Settings, last store.Record) Settings {
+// headline returns the settings of a conversation as lists show them: those of its first record, as far as the last
+// one does not tell of others. turns is how many have begun, as far as that one tells.
+func (r *Runner) headline(ctx context.Context, s Settings, head store.Head) (now Settings, turns int) {
+	s, turns = captioning(s, head.Last)
+	if s.Title == "" && head.Last.Type != created {
+		s.Title = r.firstWords(ctx, head.ID)
+	}
+	return s, turns
+}
+
+// captioning returns settings and the number of turns as far as the last record of a log tells of them.
+func captioning(s Settings, last store.Record) (now Settings, turns int) {
 	if last.Type == changed {
 		if now, err := read[Settings](last); err == nil {
-			return now
+			return now, 0
 		}
 	}
 	var c captioned
 	if json.Unmarshal(last.Body, &c) == nil && c.Caption != nil {
-		s.Model, s.Title = c.Caption.Model, c.Caption.Title
+		s.Model, s.Title, turns = c.Caption.Model, c.Caption.Title, c.Caption.Turns
 	}
-	return s
+	return s, turns
 }
 
 // RetryTurn starts a turn without input that answers what the last turn, failed or stopped, has left

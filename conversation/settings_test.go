@@ -119,7 +119,7 @@ func TestChange_ShowsInAllViews(t *testing.T) {
 			follow(t, runner, c, 0, 1)
 		}
 		h.change(runner, c, conversation.Settings{Model: "acme/large"})
-		if v, err := runner.Get(t.Context(), c); err != nil || cmp.Diff(conversation.Settings{Model: "acme/large"}, v.Settings) != "" {
+		if v, err := runner.Get(t.Context(), c); err != nil || cmp.Diff(conversation.Settings{Model: "acme/large", Title: "1"}, v.Settings) != "" {
 			t.Errorf("%+v, %v", v, err)
 		}
 	})

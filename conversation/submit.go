@@ -238,6 +238,7 @@ type View struct {
 	Created  time.Time
 	Changed  time.Time
 	Last     int64          // the number of its last record
+	Turns    int            // that have begun, as far as is known
 	Turn     string         // the one in progress; "": none
 	Wait     *Wait          // that the turn is in; nil: none
 	Approval *Approval      // that the turn waits for; nil: none
@@ -259,5 +260,5 @@ func (r *Runner) Get(ctx context.Context, conversation string) (View, error) {
 
 // view returns the state of a conversation without its inputs.
 func (l *log) view() View {
-	return View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turn: l.now.id, Wait: l.wait(), Approval: l.approval(), Lost: l.lost}
+	return View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turns: l.turns, Turn: l.now.id, Wait: l.wait(), Approval: l.approval(), Lost: l.lost}
 }

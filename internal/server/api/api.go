@@ -71,8 +71,9 @@ type Input struct {
 // Summary is a conversation in a list.
 type Summary struct {
 	ID      string    `json:"id"`
-	Title   string    `json:"title,omitzero"`
+	Title   string    `json:"title,omitzero"` // left out: nothing was said so far
 	Model   string    `json:"model"`
+	Turns   int       `json:"turns,omitzero"` // that have begun, as far as is known
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"`
 }
@@ -91,7 +92,7 @@ type Change struct {
 	System   *string      `json:"system,omitzero"`     // the system prompt
 	Policy   *string      `json:"policy,omitzero"`     // the name of a policy; "": the default
 	Effort   *string      `json:"effort,omitzero"`     // how hard the model thinks: "low", "medium" or "high"; "": the model's default
-	Title    *string      `json:"title,omitzero"`      // shown in lists
+	Title    *string      `json:"title,omitzero"`      // shown in lists; "": the first words
 	Agent    *string      `json:"agent,omitzero"`      // the agent of the configuration whose tools the model may call; "": it has no tools
 	Dir      *string      `json:"dir,omitzero"`        // the directory of the file tools, below the agent's files; "": all of these
 }

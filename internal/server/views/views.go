@@ -59,13 +59,13 @@ func From(c api.Conversation) conversation.View {
 
 // SummaryOf returns a conversation as it is in lists.
 func SummaryOf(v conversation.View) api.Summary {
-	return api.Summary{ID: v.ID, Title: v.Settings.Title, Model: v.Settings.Model, Created: api.Time(v.Created), Changed: api.Time(v.Changed)}
+	return api.Summary{ID: v.ID, Title: v.Settings.Title, Model: v.Settings.Model, Turns: v.Turns, Created: api.Time(v.Created), Changed: api.Time(v.Changed)}
 }
 
 // FromSummary returns the conversation of a list, with what the list has of it.
 func FromSummary(s api.Summary) conversation.View {
 	return conversation.View{
-		ID: s.ID, Settings: conversation.Settings{Title: s.Title, Model: s.Model}, Created: s.Created, Changed: s.Changed,
+		ID: s.ID, Settings: conversation.Settings{Title: s.Title, Model: s.Model}, Turns: s.Turns, Created: s.Created, Changed: s.Changed,
 	}
 }
 

@@ -42,12 +42,15 @@ function List({ selected: id }: { selected: string }) {
   )
 }
 
+// untitled is shown for a conversation in which nothing was said so far.
+const untitled = 'New conversation'
+
 function Entry({ of: c, current }: { of: Summary | undefined; current: boolean }) {
   if (!c) return null
   return (
     <li>
       <a href={`#/chat/${part(c.id)}`} aria-current={current ? 'page' : undefined}>
-        <b>{c.title || c.id}</b>
+        <b>{c.title || untitled}</b>
         <span class="aside">
           {c.waiting ? <><Mark state="waiting" />waiting</> : c.turnId ? 'working' : dated(c.changed)} · {c.model.split('/').at(-1)}
         </span>
@@ -124,6 +127,7 @@ function Change({ id, of, done }: { id: string; of: Settings; done: () => void }
 function Open({ id }: { id: string }) {
   const t = transcript.value
   const c = conversation.value
+  const listed = conversations.row(id)?.value
   const turns = useRef<HTMLDivElement>(null)
   useStickToEnd(turns)
   const turn = t?.turns.at(-1)?.status === 'open' ? t.turns.at(-1) : undefined
@@ -138,8 +142,8 @@ function Open({ id }: { id: string }) {
     <section class="conversation">
       <header class="title">
         <p class="back"><a href="#/chat">‹ All conversations</a></p>
-        <h1 tabIndex={-1}>{c?.title || id}</h1>
-        {c && changing ? <Change id={id} of={{ model: c.model, title: c.title ?? '', agent: c.agent ?? '' }} done={() => change(false)} /> : (
+        <h1 tabIndex={-1}>{c?.title || listed?.title || untitled}</h1>
+        {c && changing ? <Change id={id} of={{ model: c.model, title: c.title || listed?.title || '', agent: c.agent ?? '' }} done={() => change(false)} /> : (
           <p class="aside">
             <span>{[c?.model, c?.agent].filter(Boolean).join(' · ')}</span>
             <span class="acts">

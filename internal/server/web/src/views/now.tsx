@@ -189,7 +189,7 @@ function TurnRow({ id }: { id: string }) {
   const [ref, t, inView] = useRow(turns.row(id))
   if (!t) return null
   const next = comesNext(t, t.upstream ?? t.provider, inView)
-  const title = t.title ?? t.conversation
+  const title = t.title || 'Conversation'
   const act = (what: string, body?: unknown) => () => post(`conversations/${part(t.conversation)}/${what}`, body)
   return (
     <li ref={ref}>
