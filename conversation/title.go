@@ -27,7 +27,7 @@ func (l *log) change(s Settings) {
 	l.nameByWords()
 }
 
-// nameByWords gives the conversation its first words as the title, unless it was given one.
+// nameByWords makes the first words the title, unless one was set.
 func (l *log) nameByWords() {
 	title := TitleOf(l.first.Text)
 	if l.named || title == l.settings.Title {

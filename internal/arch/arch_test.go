@@ -118,11 +118,11 @@ var house = []row{
 	{floor: 3, path: "internal/terminal/display", uses: "internal/plural internal/terminal/printable fault llm policy turn"},
 	{floor: 3, path: "internal/terminal/members", uses: "internal/plural internal/terminal/display internal/terminal/printable council fault llm"},
 	{
-		floor: 3, path: "internal/terminal/tui", uses: "internal/atomicfile store policy llm conversation turn wire internal/terminal/display internal/terminal/printable",
+		floor: 3, path: "internal/terminal/tui", uses: "internal/atomicfile internal/plural store policy llm conversation turn wire internal/terminal/display internal/terminal/printable",
 		parts: "charm.land/bubbles charm.land/bubbletea charm.land/lipgloss " +
 			"github.com/charmbracelet/colorprofile github.com/charmbracelet/ultraviolet github.com/charmbracelet/x",
 	},
-	{floor: 3, path: "internal/terminal/chat", uses: "internal/atomicfile store store/jetstream retry conversation turn wire internal/terminal/printable internal/server/client internal/terminal/tui"},
+	{floor: 3, path: "internal/terminal/chat", uses: "internal/atomicfile store store/jetstream retry conversation turn wire internal/server/client internal/terminal/tui"},
 	{floor: 3, path: "internal/server/web"},
 	{floor: 3, path: "internal/server/description"},
 	{floor: 3, path: "internal/server/audit", uses: "internal/operation/logging"},

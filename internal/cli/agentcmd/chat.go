@@ -50,6 +50,9 @@ func Chat(s command.Streams) *cobra.Command {
 			if err := checkContinue(c.continued, args); err != nil {
 				return err
 			}
+			if c.pick && len(args) > 0 {
+				return errors.New("--resume cannot be combined with a prompt: type it when the conversation is open")
+			}
 			return configflags.Explain(c.run(cmd.Context(), strings.TrimSpace(strings.Join(args, " "))))
 		},
 	}
@@ -67,6 +70,7 @@ type chatCmd struct {
 	modelFlags
 	tools toolFlags
 
+	pick      bool   // the user chooses the conversation to continue
 	continued string // the conversation to continue; "": a new one
 	server    string
 	plain     bool
@@ -86,6 +90,8 @@ func (c *chatCmd) flags(cmd *cobra.Command) {
 	c.modelFlags.flags(cmd)
 	c.tools.flags(cmd)
 	continueFlag(cmd, &c.continued, "by its id")
+	f.BoolVar(&c.pick, "resume", false, "choose the conversation to continue from a list")
+	cmd.MarkFlagsMutuallyExclusive("continue", "resume")
 	f.BoolVar(&c.plain, "plain", false, "only append lines, never redraw them [RIDETHROUGH_PLAIN]")
 	f.StringVar(&c.notify, "notify", "", "how to notify you while you are not looking: all, none, or a list of desktop, bell, progress and title [RIDETHROUGH_NOTIFY]")
 	c.store.AddFlags(cmd)
@@ -127,7 +133,7 @@ func (c *chatCmd) run(ctx context.Context, prompt string) error {
 	defer leave()
 	traced := conversation.WithParent(ctx, traceparent(c.streams))
 	return c.verdict(ctx, tui.Run(traced, tui.Config{
-		Conversations: at.conversations, Conversation: at.conversation, Settings: at.settings, Prompt: prompt,
+		Conversations: at.conversations, Conversation: at.conversation, Settings: at.settings, Pick: c.pick, Prompt: prompt,
 		In: c.streams.In, Out: c.streams.Out, Env: c.streams.Env, Plain: plain,
 		Models: at.models, Resume: c.resumeCommand, History: c.streams.StateFile("prompts"), Notify: notify,
 	}))

@@ -93,9 +93,14 @@ func (c *chatCmd) openLocal(ctx context.Context, at source, w app.Agents, log *s
 		f.Dir = filepath.Join(dir, chatsDir)
 	}
 	at.conversations, at.models = f, sync.OnceValue(func() []string { return c.modelNames(ctx, f) })
-	if c.continued != "" {
+	switch {
+	case c.continued != "":
 		f.Override = c.override
 		return c.resume(ctx, at, f)
+	case c.pick:
+		f.Override = c.override
+		at.conversations = f
+		return at, nil
 	}
 	if at.settings.Model == "" {
 		return at, command.WithCode(noModel(app.Suggestions(c.streams.Env)), command.ExitConfig)
@@ -111,9 +116,14 @@ func (c *chatCmd) openServer(ctx context.Context, at source) (source, error) {
 	}
 	s := chat.Server{Client: client.Client{Base: c.serverURL(), Token: c.streams.Env("RIDETHROUGH_TOKEN")}}
 	at.conversations, at.models = s, func() []string { return nil }
-	if c.continued != "" {
+	switch {
+	case c.continued != "":
 		s.Override = c.override
 		return c.resume(ctx, at, s)
+	case c.pick:
+		s.Override = c.override
+		at.conversations = s
+		return at, nil
 	}
 	if at.settings.Model == "" {
 		return at, command.WithCode(noModel(nil), command.ExitConfig)

@@ -52,7 +52,7 @@ func (l *local) start(ctx context.Context) (tui.Conversation, error) {
 	events := l.runner.Attach(ctx, l.id, v.Last)
 	l.tasks.Go(func() { l.updateSummary(ctx, events) })
 	l.tasks.Go(func() { l.folder.warn("run conversation", l.id, l.runner.Run(ctx)) })
-	return &titled{Conversation: l}, nil
+	return l, nil
 }
 
 // updateSummary writes the summary after each event but the deltas.

@@ -23,12 +23,12 @@ func (s Server) New(ctx context.Context, with conversation.Settings) (tui.Conver
 	if err != nil {
 		return nil, err
 	}
-	return &titled{Conversation: &remote{s.Client, id}}, nil
+	return &remote{s.Client, id}, nil
 }
 
 // Open opens a conversation.
 func (s Server) Open(ctx context.Context, id string) (tui.Conversation, error) {
-	t := &titled{Conversation: &remote{s.Client, id}}
+	t := &remote{s.Client, id}
 	v, err := t.Get(ctx)
 	if err == nil && s.Override != nil {
 		err = t.Do(ctx, tui.Change{Settings: s.Override(v.Settings)})

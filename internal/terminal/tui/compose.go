@@ -19,6 +19,10 @@ const (
 // paste inserts pasted text. A long text is kept aside and a placeholder stands for it, so that the
 // composer stays usable.
 func (m *model) paste(text string) tea.Cmd {
+	if m.picker != nil {
+		m.picker.add(text)
+		return nil
+	}
 	text = strings.ToValidUTF8(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"), "\uFFFD")
 	lines := strings.Count(text, "\n") + 1
 	if len(text) > conversation.MaxText {

@@ -21,6 +21,7 @@ type Config struct {
 	Conversations Conversations
 	Conversation  Conversation          // the first one, which Run closes; nil: the first prompt creates one
 	Settings      conversation.Settings // of new conversations
+	Pick          bool                  // the user chooses the first one from a list
 	Prompt        string                // sent first; "": nothing
 
 	In    io.Reader

@@ -22,6 +22,9 @@ func (m *model) onEvents(msg eventsMsg) tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	for _, e := range msg.events {
+		if t, ok := e.Body.(wire.Turn); ok {
+			m.spending.on(t.Event, time.Now())
+		}
 		if m.replay.collect(e) {
 			continue
 		}
@@ -54,7 +57,7 @@ func (m *model) onEvent(e wire.Event) tea.Cmd {
 	case wire.InputRemoved:
 		m.dequeue(b.TurnID)
 	case wire.ConversationChanged:
-		m.settings = b.Settings
+		m.onSettings(b.Settings)
 	case wire.RecordLost:
 		m.emit(m.paint.red(display.LostPart))
 	case wire.ConnectionLost:

@@ -53,6 +53,9 @@ func (m *model) hasDraft() bool { return m.composer.Value() != "" }
 // onKey handles a key.
 func (m *model) onKey(k tea.KeyPressMsg) tea.Cmd {
 	m.attention.lastKey, m.hint = time.Now(), ""
+	if m.picker != nil {
+		return m.onPickerKey(k)
+	}
 	switch k.String() {
 	case "ctrl+c":
 		return m.onCtrlC()

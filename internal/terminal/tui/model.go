@@ -29,6 +29,7 @@ type model struct {
 	pastes      map[string]string // long pasted texts by their placeholder
 	prompts     *promptHistory
 	completions completions // of the text that is being typed
+	picker      *picker     // the list of conversations to choose from; nil: it is closed
 
 	conv        Conversation
 	feed        *feed
@@ -40,6 +41,7 @@ type model struct {
 	replay      replay
 
 	turn        turnState
+	spending    spending
 	queue       []input
 	answer      stream
 	tail        renderedTail // the unfinished end of the answer, rendered
@@ -112,6 +114,9 @@ func (m *model) Init() tea.Cmd {
 	}
 	if m.Config.Conversation != nil {
 		cmds = append(cmds, m.showConversation(m.Config.Conversation))
+	}
+	if m.Pick {
+		cmds = append(cmds, m.pick())
 	}
 	if m.Prompt != "" {
 		cmds = append(cmds, m.send(m.Prompt))

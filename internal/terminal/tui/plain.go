@@ -27,11 +27,13 @@ type plainSession struct {
 	feed       *feed
 	prompts    *promptHistory
 	settings   conversation.Settings
-	lastBefore int64 // the last record from before it was opened
+	listed     []Entry // the conversations whose numbers were shown last; nil: none were since the last line
+	lastBefore int64   // the last record from before it was opened
 
 	openTurns map[string]bool // ids of the turns that were sent and are not sealed
 	streamed  string          // the answer that is streaming
 	midline   bool
+	spending  spending
 	wait      *policy.Wait
 	failed    *Failure
 	question  question
@@ -129,7 +131,10 @@ func (ps *plainSession) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	if ps.Prompt == "" {
+	switch {
+	case ps.Pick:
+		return ps.list(ctx)
+	case ps.Prompt == "":
 		return nil
 	}
 	return ps.send(ctx, ps.Prompt)
@@ -189,6 +194,10 @@ func (ps *plainSession) onLine(ctx context.Context, text string) (quit bool, err
 	if c, ok := parseCommand(text); ok {
 		return ps.runCommand(ctx, c)
 	}
+	if e, ok := ps.numbered(text); ok {
+		return ps.runCommand(ctx, slashCommand{"resume", e.ID})
+	}
+	ps.listed = nil
 	return false, ps.send(ctx, text)
 }
 
@@ -249,7 +258,11 @@ func (ps *plainSession) onEvent(e wire.Event) {
 	case wire.ConnectionBack:
 		ps.line("✓ Reconnected to the server")
 	}
-	if t, ok := e.Body.(wire.Turn); ok && (e.Seq > ps.lastBefore || !wire.Kept(t) || ps.openTurns[t.TurnID]) {
+	t, ok := e.Body.(wire.Turn)
+	if ok {
+		ps.spending.on(t.Event, time.Now())
+	}
+	if ok && (e.Seq > ps.lastBefore || !wire.Kept(t) || ps.openTurns[t.TurnID]) {
 		ps.onTurnEvent(t.TurnID, t.Event)
 	}
 }

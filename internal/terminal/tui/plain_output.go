@@ -108,6 +108,12 @@ func (ps *plainSession) runCommand(ctx context.Context, c slashCommand) (quit bo
 		ps.closeConversation()
 	case "resume":
 		err = ps.resume(ctx, c.rest)
+	case "title":
+		err = ps.setTitle(ctx, c.rest)
+	case "usage":
+		for _, line := range ps.spending.lines(time.Now()) {
+			ps.line(line)
+		}
 	case "again", "wait", "now", "stop":
 		err = ps.control(ctx, c.name)
 	default:
@@ -166,27 +172,6 @@ func (ps *plainSession) closeConversation() {
 	if err := ps.conv.Close(); err != nil {
 		ps.line("× Could not close the conversation: " + err.Error())
 	}
-	ps.conv, ps.feed, ps.failed, ps.wait, ps.streamed, ps.question = nil, nil, nil, nil, "", question{}
+	ps.conv, ps.feed, ps.failed, ps.wait, ps.streamed, ps.question, ps.spending = nil, nil, nil, nil, "", question{}, spending{}
 	clear(ps.openTurns)
-}
-
-func (ps *plainSession) resume(ctx context.Context, id string) error {
-	if id != "" {
-		conv, err := ps.Conversations.Open(ctx, id)
-		if err != nil {
-			return err
-		}
-		return ps.attach(ctx, conv)
-	}
-	n := 0
-	for e, err := range ps.Conversations.List(ctx) {
-		if err != nil {
-			return err
-		}
-		ps.line("  " + e.ID + "  " + describeEntry(e, time.Now()))
-		if n++; n == maxListed {
-			break
-		}
-	}
-	return nil
 }

@@ -278,7 +278,7 @@ func TestRun_RestoresTheTerminalAfterAPanic(t *testing.T) {
 		c.Conversations = broken{service: newService(t), list: true}
 		w := startInTerminal(t, c, false)
 		w.shows("/help")
-		w.types("/resume \r")
+		w.types("/resume\r")
 		if err := w.end(); err == nil || !strings.Contains(err.Error(), "the conversation is kept") {
 			t.Errorf("Run: got %v, want an error that says the conversation is kept", err)
 		}

@@ -21,7 +21,7 @@ func TestSlash_NewSaysHowToResumeTheTurnInProgress(t *testing.T) {
 		s.types("one")
 		s.types("two")
 		s.types("/new")
-		s.sees("· The turn in progress is kept: /resume conv-a continues it")
+		s.sees("· The turn in progress is kept: /resume continues it")
 	})
 }
 

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -78,6 +79,7 @@ func (m *model) accepted(conv Conversation, in input) {
 // onQueued shows an input that waits for its turn, or its new text.
 func (m *model) onQueued(id, text string) {
 	m.knownInputs[id] = true
+	m.settings.Title = cmp.Or(m.settings.Title, conversation.TitleOf(text))
 	for i, in := range m.queue {
 		if in.id == id {
 			m.queue[i].text = text
@@ -196,12 +198,12 @@ func (m *model) leaveConversation() tea.Cmd {
 	m.foldFailure(true)
 	m.finishAnswer()
 	if m.conv != nil && (m.turn.id != "" || len(m.queue) > 0) {
-		m.printWrapped(m.paint.amber, "· The turn in progress is kept: /resume "+m.conv.ID()+" continues it")
+		m.printWrapped(m.paint.amber, "· The turn in progress is kept: /resume continues it")
 	}
 	m.question = question{} // unanswered: it is asked again when the conversation continues
 	m.feed, m.replay, m.turn, m.queue, m.calls, m.wait, m.lost = nil, replay{}, turnState{}, nil, nil, nil, nil
 	conv := m.conv
-	m.conv = nil
+	m.conv, m.settings.Title, m.spending = nil, "", spending{}
 	if conv == nil {
 		return nil
 	}

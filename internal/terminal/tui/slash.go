@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ridethrough/ridethrough/conversation"
-	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
@@ -38,7 +36,9 @@ func slashCommands() []completion {
 		{"/model", "NAME: switch to another model, in a wait also this turn"},
 		{"/new", "start a new conversation"},
 		{"/quit", "quit; the conversation is kept"},
-		{"/resume", "[ID]: continue another conversation"},
+		{"/resume", "choose a conversation to continue"},
+		{"/title", "WORDS: give this conversation a title"},
+		{"/usage", "tokens, waits and retries of this turn and this conversation"},
 	}
 }
 
@@ -64,6 +64,10 @@ func (m *model) runCommand(c slashCommand) tea.Cmd {
 		return m.quit()
 	case "resume":
 		return m.resume(c.rest)
+	case "title":
+		return m.setTitle(c.rest)
+	case "usage":
+		m.printUsage()
 	default:
 		m.showHint("Unknown command /" + c.name + "; /help lists the commands")
 	}
@@ -160,13 +164,10 @@ func (m *model) announceModel() {
 	m.emit(m.paint.faint(truncate(text, m.width)))
 }
 
-// maxListed is how many conversations are listed.
-const maxListed = 20
-
-// resume continues another conversation, or lists them.
+// resume continues another conversation, which the user may choose from a list.
 func (m *model) resume(id string) tea.Cmd {
 	if id == "" {
-		return m.listConversations()
+		return m.pick()
 	}
 	m.clearComposer()
 	if m.conv != nil && m.conv.ID() == id {
@@ -174,53 +175,6 @@ func (m *model) resume(id string) tea.Cmd {
 		return nil
 	}
 	return m.openConversation(id)
-}
-
-// listConversations offers the latest conversations as completions.
-func (m *model) listConversations() tea.Cmd {
-	ctx, convs, this := m.ctx, m.Conversations, ""
-	if m.conv != nil {
-		this = m.conv.ID()
-	}
-	return async(func() outcome {
-		var found []completion
-		for e, err := range convs.List(ctx) {
-			if err != nil {
-				return func(m *model) tea.Cmd {
-					m.printError("Could not list the conversations: " + err.Error())
-					return nil
-				}
-			}
-			if e.ID == this {
-				continue
-			}
-			found = append(found, completion{"/resume " + e.ID, describeEntry(e, time.Now())})
-			if len(found) == maxListed {
-				break
-			}
-		}
-		return func(m *model) tea.Cmd {
-			typed := m.composer.Value()
-			if !strings.HasPrefix(typed, "/resume") {
-				return nil
-			}
-			if len(found) == 0 {
-				m.showHint("There is no other conversation")
-			}
-			found = slices.DeleteFunc(found, func(p completion) bool { return !strings.HasPrefix(p.text, typed) })
-			m.completions = completions{typed: typed, all: found, selected: -1}
-			return nil
-		}
-	})
-}
-
-// describeEntry describes a conversation by its time and title.
-func describeEntry(e Entry, now time.Time) string {
-	about := display.Clock(e.Changed, now) + "  " + printable.Truncate(e.Settings.Title, maxTitle)
-	if e.InUse {
-		about += "  (open in another terminal)"
-	}
-	return about
 }
 
 // completion is a text that could follow the one being typed.
@@ -245,8 +199,6 @@ func (m *model) complete() tea.Cmd {
 	}
 	var all []completion
 	switch {
-	case strings.HasPrefix(typed, "/resume "):
-		return m.listConversations()
 	case strings.HasPrefix(typed, "/model "):
 		for _, name := range m.Models() {
 			all = append(all, completion{"/model " + name, ""})

@@ -21,10 +21,10 @@ func (m *model) View() tea.View {
 	if m.quitting {
 		return v
 	}
-	typed, below := strings.Split(m.composer.View(), "\n"), m.footer()
+	typed, below := m.inputLines(), m.footer()
 	above := m.linesAbove(max(0, m.height-m.maxBatchRows()-len(typed)-len(below)))
 	v.SetContent(strings.Join(slices.Concat(above, typed, below), "\n"))
-	if v.Cursor = m.composer.Cursor(); v.Cursor != nil {
+	if v.Cursor = m.cursor(); v.Cursor != nil {
 		v.Cursor.Y += len(above)
 	}
 	return v
@@ -42,7 +42,7 @@ func (m *model) linesAbove(room int) []string {
 		return lines
 	}
 	status, question, failed := take(m.statusLines()), take(m.questionLines()), take(m.failureLines())
-	picks, queue, details := take(m.completionLines()), take(m.queueLines()), take(m.detailLines())
+	picks, queue, details := take(append(m.completionLines(), m.pickLines(room)...)), take(m.queueLines()), take(m.detailLines())
 	answer := append(m.tailLines(), m.toolCallLines()...)
 	answer = answer[max(0, len(answer)-max(0, room)):]
 	all := slices.Concat(answer, failed, status, details, question, queue, picks)
@@ -217,6 +217,9 @@ func (m *model) footer() []string {
 }
 
 func (m *model) keyHints() string {
+	if m.picker != nil {
+		return m.pickHints()
+	}
 	var keys []string
 	add := func(when bool, words string) {
 		if when {
