@@ -126,7 +126,7 @@ func (h *History) Watch(e gateway.Event) {
 	h.unanswered.watch(e)
 	switch event := e.Event.(type) {
 	case turn.Retry:
-		h.waits(id, call{upstream: e.Call.Upstream, model: e.Call.Model, caller: callerOf(e.Call), client: e.Call.Client})
+		h.waits(id, call{upstream: e.Call.Upstream, model: e.Call.Model, caller: callerOf(e.Call), client: e.Call.Client}, e.At)
 	case turn.Recovered:
 		h.recovered(id, e.Call.Upstream, event.Retries, event.Waited, e.At)
 	case turn.Switched:
@@ -165,7 +165,7 @@ func (h *History) WatchTurn(e gateway.Event, waited bool) {
 		if f := event.Fault; f != nil && f.Code == turn.WorkerFailed {
 			return // its upstream has not failed
 		}
-		h.waits(id, call{upstream: name, model: e.Call.Model, caller: e.Call.Session, client: "conversations"})
+		h.waits(id, call{upstream: name, model: e.Call.Model, caller: e.Call.Session, client: "conversations"}, e.At)
 	case turn.Recovered:
 		h.recovered(id, name, event.Retries, event.Waited, e.At)
 	case turn.Sealed:
@@ -215,7 +215,7 @@ func (h *History) tried(m try) {
 }
 
 // waits records a call that waits after a failed try.
-func (h *History) waits(id callID, c call) {
+func (h *History) waits(id callID, c call, at time.Time) {
 	last := h.calls[id]
 	switch {
 	case last == nil && len(h.calls) >= callBound:
@@ -228,7 +228,7 @@ func (h *History) waits(id callID, c call) {
 		last.upstream, last.model = c.upstream, c.model
 	}
 	if u := h.upstreams[c.upstream]; u != nil && u.Runs[c.model] != nil && u.Runs[c.model].in != nil {
-		u.Runs[c.model].in.suffers(last)
+		u.Runs[c.model].in.suffers(last, at)
 	}
 }
 
@@ -266,7 +266,7 @@ func (h *History) recovered(id callID, name string, retries int, waited time.Dur
 	w.Calls++
 	w.Retries += retries
 	w.Waited += waited
-	c.in.settle(&c.in.Held)
+	c.in.settle(&c.in.Held, at)
 	if c.in.Held == 1 {
 		w.Outages++
 	}
@@ -283,7 +283,7 @@ func (h *History) lost(c *call, id callID, at time.Time) {
 		u.Strip.at(at).Lost++
 	}
 	if c.in != nil {
-		c.in.settle(&c.in.Lost)
+		c.in.settle(&c.in.Lost, at)
 	}
 }
 

@@ -99,6 +99,7 @@ type incident struct {
 	Clients   map[string]int  `json:"clients,omitzero"`
 	Kinds     map[string]int  `json:"kinds"`
 	Message   string          `json:"message,omitzero"`
+	Course    course          `json:"course,omitzero"`
 
 	seen  map[string]bool // callers, while it is open
 	shown *Incident       // the cached view; nil: outdated
@@ -138,6 +139,7 @@ func (h *History) failed(u *upstream, m try) {
 		r.in.Tries++
 		r.in.Failures++
 		r.in.Kinds[kind]++
+		r.in.count(m.ended, kind, 1)
 		return
 	}
 	if r.Kinds[kind]++; r.N >= minFailures {
@@ -179,11 +181,12 @@ func (h *History) join(u *upstream, m try, r *run) {
 	in.Failures += r.N
 	for kind, n := range r.Kinds {
 		in.Kinds[kind] += n
+		in.count(r.Since, kind, n) // of which only the first has a time
 	}
 	r.in, r.Joined, r.Kinds = in, true, nil
 	for _, c := range h.calls {
 		if c.upstream == m.upstream && c.model == m.model {
-			in.suffers(c)
+			in.suffers(c, m.ended)
 		}
 	}
 }
@@ -209,13 +212,13 @@ func (h *History) keep(in *incident) {
 }
 
 // suffers counts a call that has to wait because of the incident, once.
-func (in *incident) suffers(c *call) {
+func (in *incident) suffers(c *call, at time.Time) {
 	if c.in != nil {
 		return
 	}
 	c.in = in
 	in.shown = nil
-	in.Calls++
+	in.change(at, func() { in.Calls++ })
 	if _, known := in.Clients[c.client]; known || len(in.Clients) < clientBound {
 		in.Clients[c.client]++
 	}
@@ -228,10 +231,12 @@ func (in *incident) suffers(c *call) {
 }
 
 // settle counts a call that has stopped waiting, also one whose wait was not counted.
-func (in *incident) settle(as *int) {
-	*as++
+func (in *incident) settle(as *int, at time.Time) {
 	in.shown = nil
-	in.Calls = max(in.Calls, in.Held+in.Lost)
+	in.change(at, func() {
+		*as++
+		in.Calls = max(in.Calls, in.Held+in.Lost)
+	})
 }
 
 // answered ends the run of a model, unless the try was sent before the failures began. It ends the runs of other

@@ -11,31 +11,8 @@ func (in Incident) Text(now time.Time) string {
 	var b strings.Builder
 	title := "Incident at " + in.Upstream
 	fmt.Fprintf(&b, "%s\n%s\n\n", title, strings.Repeat("=", len(title)))
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-10s"+format+"\n", append([]any{name}, args...)...)
-	}
-	row("id", "%s", in.ID)
-	row("began", "%s", stamp(in.Began))
-	switch {
-	case in.Ended.IsZero():
-		row("ended", "not yet, after %s", span(now.Sub(in.Began)))
-	case in.Recovered:
-		row("ended", "%s, with an answer", stamp(in.Ended))
-		row("lasted", "%s, the time to recovery", span(in.Ended.Sub(in.Began)))
-	default:
-		row("ended", "%s or later: no request since", stamp(in.Ended))
-		row("lasted", "%s or longer", span(in.Ended.Sub(in.Began)))
-	}
-	if models := strings.Join(in.Models, ", "); in.Partial {
-		row("models", "%s; others were answered meanwhile", models)
-	} else if models != "" {
-		row("models", "%s", models)
-	}
-	row("tries", "%d, of which %d failed", in.Tries, in.Failures)
-	row("calls", "%d had to wait: %d answered, %d not answered, %d waiting", in.Calls, in.Held, in.Lost, max(0, in.Calls-in.Held-in.Lost))
-	row("callers", "%d", in.Callers)
-	for _, c := range in.Clients {
-		row("", "%s, %d of the calls", anonymous(c.Name), c.Calls)
+	for _, f := range in.facts(now) {
+		fmt.Fprintf(&b, "%-10s%s\n", f.name, f.text)
 	}
 	b.WriteString("\nCauses\n------\n\n")
 	for _, k := range in.Kinds {

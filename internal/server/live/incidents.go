@@ -90,7 +90,35 @@ func viewIncident(in *history.Incident) incident {
 	return v
 }
 
-// serveIncident shows one incident, or its report as text.
+// incidentDetails is an incident with its course, as JSON.
+type incidentDetails struct {
+	incident
+	Course course `json:"course"`
+}
+
+// course is how an incident went, in steps of the same length from its beginning on, as JSON.
+type course struct {
+	StepMs int64   `json:"stepMs"`
+	Points []point `json:"points"`
+}
+
+type point struct {
+	Faults  map[string]int `json:"faults,omitzero"`  // failed tries by their cause; left out: none
+	Waiting int            `json:"waiting,omitzero"` // the most calls that waited
+}
+
+func viewCourse(c history.Course) course {
+	v := course{StepMs: c.Step.Milliseconds(), Points: make([]point, len(c.Points))}
+	for i, p := range c.Points {
+		v.Points[i].Waiting = p.Waiting
+		if len(p.Faults) > 0 {
+			v.Points[i].Faults = p.Faults
+		}
+	}
+	return v
+}
+
+// serveIncident shows one incident, or its report as text or Markdown.
 func (l *Live) serveIncident(w http.ResponseWriter, r *http.Request) {
 	id, now := r.PathValue("id"), time.Now()
 	var all []history.Incident
@@ -98,13 +126,23 @@ func (l *Live) serveIncident(w http.ResponseWriter, r *http.Request) {
 		all = l.History.Incidents(now)
 	}
 	i := slices.IndexFunc(all, func(in history.Incident) bool { return in.ID == id })
-	switch {
-	case i < 0:
+	if i < 0 {
 		rest.Refuse(w, http.StatusNotFound, "no incident is named %q; see /-/incidents", rest.Clip(id))
-	case strings.Contains(r.Header.Get("Accept"), "text/plain"):
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, all[i].Text(now)) // a client that left misses it
-	default:
-		rest.Answer(w, http.StatusOK, viewIncident(&all[i]))
+		return
 	}
+	went, _ := l.History.Course(id, now) // none, if it has just been forgotten
+	switch accept := r.Header.Get("Accept"); {
+	case strings.Contains(accept, "text/markdown"):
+		report(w, "text/markdown", all[i].Markdown(went, now))
+	case strings.Contains(accept, "text/plain"):
+		report(w, "text/plain", all[i].Text(now))
+	default:
+		rest.Answer(w, http.StatusOK, incidentDetails{viewIncident(&all[i]), viewCourse(went)})
+	}
+}
+
+// report answers with a report.
+func report(w http.ResponseWriter, kind, text string) {
+	w.Header().Set("Content-Type", kind+"; charset=utf-8")
+	_, _ = io.WriteString(w, text) // a client that left misses it
 }

@@ -92,7 +92,7 @@ func (l *Live) Routes() []rest.Route {
 		{Path: "/-/upstreams", Methods: shows, What: "the upstreams; as text/event-stream, with changes", Serve: l.upstreams.serve(l.Readers)},
 		{Path: "/-/upstreams/{name}", Methods: acts, What: `one of them; POST {"do":"now"}, or pause, resume, give-up, for all its waits`, Serve: l.serveUpstream},
 		{Path: "/-/incidents", Methods: shows, What: "when upstreams failed; as text/event-stream, with changes", Serve: l.incidents.serve(l.Readers)},
-		{Path: "/-/incidents/{id}", Methods: shows, What: "one of them; as text/plain: a report", Serve: l.serveIncident},
+		{Path: "/-/incidents/{id}", Methods: shows, What: "one of them and its course; as text/plain or text/markdown: a report", Serve: l.serveIncident},
 		{Path: "/-/warnings", Methods: shows, What: "what needs attention; as text/event-stream, with changes", Serve: l.warnings.serve(l.Readers)},
 		{Path: "/-/live", Methods: shows, What: "all of this in one stream, for a page", Serve: l.serveLive},
 	}

@@ -160,6 +160,12 @@ export interface Incident {
   clients?: { client: string; calls: number }[]
 }
 
+// Course is how an incident went, in steps of the same length from its beginning on.
+export interface Course {
+  stepMs: number
+  points: { faults?: Record<string, number>; waiting?: number }[]
+}
+
 // Tally is the size of a list of which only some items are shown.
 export interface Tally {
   of: string

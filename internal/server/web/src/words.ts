@@ -85,6 +85,20 @@ export const probeMeans = 'One call asks for all that wait. If it is answered, t
 // lostBanner is said where the connection to the gateway is lost, since a moment on the reader's clock.
 export const lostBanner = (at: string): string => `Connection to the gateway lost at ${at}; what waited there is shown as last seen.`
 
+// percent returns how much of a whole a part is.
+export const percent = (part: number, whole: number): number => Math.round((100 * part) / Math.max(1, whole))
+
+// highest returns the largest of the steps of a course, and when that was.
+function highest(all: number[], at: (n: number) => string): string {
+  const most = Math.max(0, ...all)
+  return `${Math.round(most * 10) / 10} at most, at ${clock(at(Math.max(0, all.indexOf(most))))}`
+}
+
+// faultsInWords and waitingInWords are the course of an incident for those who do not see it.
+export const faultsInWords = (all: number[], at: (n: number) => string): string =>
+  `Faults per minute from ${clock(at(0))} to ${clock(at(all.length))}: ${highest(all, at)}; none in ${all.filter((n) => n === 0).length} of ${plural(all.length, 'step')}`
+export const waitingInWords = (all: number[], at: (n: number) => string): string => `Calls waiting: ${highest(all, at)}; ${all.at(-1) ?? 0} at the end`
+
 // shownName returns an upstream's name to show: without the prefix of conversations' providers.
 export const shownName = (upstream: string): string => upstream.replace(/^conversations:(.*)/, '$1 (conversations)')
 

@@ -61,3 +61,11 @@ test('notices on the desktop', () => {
   assert.equal(words.recoveryNotice(i), 'anthropic (conversations) answers again after 3m 20s. 1 call held and answered.')
   assert.equal(words.windowNotice('work', new Date(Date.now() + 3600_000).toISOString()).replace(/\d\d:\d\d/, 'T'), 'work: usage limit. It opens again at T.')
 })
+
+test('the course of an incident in words', () => {
+  const at = (n) => new Date(Date.UTC(2026, 10, 22, 14, n)).toISOString()
+  assert.equal(words.faultsInWords([2, 0, 12, 0], at).replaceAll(/ on \w+ \d+/g, ''), 'Faults per minute from 14:00 to 14:04: 12 at most, at 14:02; none in 2 of 4 steps')
+  assert.equal(words.waitingInWords([2, 5, 3], at).replaceAll(/ on \w+ \d+/g, ''), 'Calls waiting: 5 at most, at 14:01; 3 at the end')
+  assert.equal(words.percent(1, 3), 33)
+  assert.equal(words.percent(0, 0), 0)
+})

@@ -1,19 +1,25 @@
 // Incidents: failures in a row, as one period.
-import type { Incident } from '../api'
-import { ask, part } from '../call'
+import { useEffect, useRef, useState } from 'preact/hooks'
+
+import type { Course, Incident } from '../api'
+import { ask, get, part } from '../call'
+import { selected } from '../route'
 import { incidents, loaded } from '../store'
 import { clock, dated, roughly } from '../time'
 import { capital, causeOf, plural } from '../words'
+import { CourseView } from './course'
 import { Act, Copy, Empty, Facts, Mark, nameOf } from './parts'
 
 export function Incidents() {
   const keys = incidents.keys.value
+  const unknown = loaded.value && selected.value !== '' && !keys.includes(selected.value)
   return (
     <>
       <header class="title">
         <h1 tabIndex={-1}>Incidents</h1>
         <p>Failures in a row, grouped. A single failed call is not an incident.</p>
       </header>
+      {unknown ? <p class="failed" role="alert">No incident has this address. The latest 200 are kept.</p> : null}
       {keys.length === 0 && loaded.value ? <Empty title="No incident yet">When a provider fails several times in a row, it is recorded here.</Empty> : null}
       <ul class="incidents">{keys.map((k) => <Entry key={k} id={k} />)}</ul>
     </>
@@ -24,38 +30,80 @@ const isOpen = (i: Incident): boolean => i.open ?? !i.ended
 
 function Entry({ id }: { id: string }) {
   const i = incidents.row(id)?.value
+  const chosen = selected.value === id
+  const [opened, open] = useState(chosen)
+  const ref = useRef<HTMLLIElement>(null)
+  useEffect(() => {
+    if (!chosen) return
+    open(true)
+    ref.current?.scrollIntoView({ block: 'nearest' })
+  }, [chosen])
   if (!i) return null
-  const text = async () => (await ask('GET', `incidents/${part(id)}`, undefined, 'text/plain')).text()
   const why = i.kinds.map((k) => `${capital(causeOf(k))}${k.count > 1 ? ` × ${k.count}` : ''}`).join(', ')
   return (
-    <li class={isOpen(i) ? 'open' : 'over'}>
-      <details>
+    <li ref={ref} class={isOpen(i) ? 'open' : 'over'}>
+      <details open={opened} onToggle={(e) => open(e.currentTarget.open)}>
         <summary>
           <Mark state={isOpen(i) ? (i.partial ? 'degraded' : 'waiting') : i.recoveredMs === undefined ? 'no-data' : 'operational'} />
           <span class="what"><b>{nameOf(i.upstream)}</b> <span>{why}</span></span>
           <span class="span">{dated(i.began)}{i.ended ? `–${clock(i.ended)}` : ''}</span>
           <span class="long">{isOpen(i) ? 'in progress' : i.recoveredMs === undefined ? 'no request since' : `recovered in ${roughly(i.recoveredMs)}`}</span>
         </summary>
-        {i.message ? <p class="words">{i.message}</p> : null}
-        <Facts
-          of={[
-            ['Models', (i.models ?? []).filter(Boolean).join(', ') + (i.partial ? '; others were answered' : '')],
-            ['Tries', String(i.tries)],
-            ['Failures', String(i.failures)],
-            ['Callers', String(i.callers)],
-            ['Held and answered', plural(i.held, 'call')],
-            ['Lost', plural(i.lost, 'call')],
-            ['Still waiting', isOpen(i) ? plural(Math.max(0, i.calls - i.held - i.lost), 'call') : ''],
-            ['Programs', (i.clients ?? []).map((c) => `${c.client} (${c.calls})`).join(', ')],
-          ]}
-        />
-        <p class="acts">
-          <Copy label="Copy as text" text={text} />
-          <Act kind="quiet" label="Save as text" act={async () => save(`incident-${id}.txt`, await text())} />
-        </p>
+        {opened ? <Details of={i} /> : null}
       </details>
     </li>
   )
+}
+
+function Details({ of: i }: { of: Incident }) {
+  const at = `incidents/${part(i.id)}`
+  const report = (kind: string) => async () => (await ask('GET', at, undefined, kind)).text()
+  const address = () => location.href.replace(/#.*/, '') + '#/' + at
+  return (
+    <>
+      {i.message ? <p class="words">{i.message}</p> : null}
+      <Went of={i} />
+      <Facts
+        of={[
+          ['Models', (i.models ?? []).filter(Boolean).join(', ') + (i.partial ? '; others were answered' : '')],
+          ['Tries', String(i.tries)],
+          ['Failures', String(i.failures)],
+          ['Callers', String(i.callers)],
+          ['Held and answered', plural(i.held, 'call')],
+          ['Lost', plural(i.lost, 'call')],
+          ['Still waiting', isOpen(i) ? plural(Math.max(0, i.calls - i.held - i.lost), 'call') : ''],
+          ['Programs', (i.clients ?? []).map((c) => `${c.client} (${c.calls})`).join(', ')],
+        ]}
+      />
+      <p class="acts">
+        <a href={'#/' + at}>Link to this incident</a>
+        <Copy label="Copy link" text={address} />
+        <Copy label="Copy as text" text={report('text/plain')} />
+        <Act kind="quiet" label="Save as Markdown" act={async () => save(`incident-${i.id}.md`, await report('text/markdown')())} />
+        <Act kind="quiet" label="Save as JSON" act={async () => save(`incident-${i.id}.json`, JSON.stringify(await get(at), null, 2) + '\n')} />
+      </p>
+    </>
+  )
+}
+
+const courseTime = 5000 // ms between two requests for the course of an open incident
+
+// Went shows the course. That of an open incident is asked for again when it has changed.
+function Went({ of: i }: { of: Incident }) {
+  const [course, set] = useState<Course | null>(null)
+  const [failed, fail] = useState('')
+  const asked = useRef(0)
+  const state = `${i.id} ${i.failures} ${i.calls} ${i.held} ${i.lost} ${i.ended ?? ''}`
+  useEffect(() => {
+    const load = () => {
+      asked.current = performance.now()
+      get<{ course: Course }>(`incidents/${part(i.id)}`).then((v) => (set(v.course), fail('')), (e: Error) => fail(e.message))
+    }
+    const timer = setTimeout(load, asked.current === 0 ? 0 : Math.max(0, asked.current + courseTime - performance.now()))
+    return () => clearTimeout(timer)
+  }, [state])
+  if (failed) return <p class="failed">The course is not known: {failed}.</p>
+  return course ? <CourseView of={i} course={course} /> : <p class="aside">Loading…</p>
 }
 
 // save downloads a text as a file.
