@@ -141,6 +141,11 @@ func (c *call) takePart() bool {
 	} else {
 		c.await()
 	}
+	return c.conclude(s)
+}
+
+// conclude answers with the outcome of the shared request; false: another call has it.
+func (c *call) conclude(s *sharedRequest) bool {
 	if c.r.Context().Err() != nil && !c.goesOn() {
 		c.clientLeft()
 	}

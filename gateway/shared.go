@@ -121,19 +121,26 @@ func (s *sharedRequest) enterBreaker() {
 // run sends the request to one upstream after the other until one has answered
 // or none is left, and finishes it.
 func (s *sharedRequest) run() {
-	for {
+	for more := true; more; {
 		resp, err := s.send()
-		if err != nil && s.ctx.Err() != nil {
-			err = context.Cause(s.ctx) // whatever the transport returns
-		}
-		next := s.next(err)
-		if next == nil {
-			s.end(resp, err)
-			return
-		}
-		s.failover.keep(resp, err, s.last)
-		s.switchTo(next)
+		more = s.goesFurther(resp, err)
 	}
+}
+
+// goesFurther finishes the request after the run at its last upstream, or moves it to the next one. It is no part of
+// run, whose stack is that of every request that waits.
+func (s *sharedRequest) goesFurther(resp *http.Response, err error) bool {
+	if err != nil && s.ctx.Err() != nil {
+		err = context.Cause(s.ctx) // whatever the transport returns
+	}
+	next := s.next(err)
+	if next == nil {
+		s.end(resp, err)
+		return false
+	}
+	s.failover.keep(resp, err, s.last)
+	s.switchTo(next)
+	return true
 }
 
 // end finishes the request with the outcome of its last run.
@@ -195,19 +202,34 @@ func (s *sharedRequest) send() (*http.Response, error) {
 	if err == nil {
 		caller.Announce(req.Header) // no other goroutine has it yet
 	}
-	if err != nil { // the upstream cannot even be asked
-		run := s.failover.Run
-		run.Tries++
-		s.setLast(policy.Wait{
-			Run: run, Fault: s.setup.faults.Of(err, time.Now()),
-			Verdict: policy.Verdict{Stop: policy.Final}, Waited: run.Slept,
-		})
+	if err != nil {
+		s.cannotSend(err)
 		return nil, err
 	}
+	return s.sendTo(req, caller)
+}
+
+// cannotSend notes that the upstream cannot even be asked.
+func (s *sharedRequest) cannotSend(err error) {
+	run := s.failover.Run
+	run.Tries++
+	s.setLast(policy.Wait{
+		Run: run, Fault: s.setup.faults.Of(err, time.Now()),
+		Verdict: policy.Verdict{Stop: policy.Final}, Waited: run.Slept,
+	})
+}
+
+// sendTo sends the tries of a request. It is on the stack of every request that waits.
+func (s *sharedRequest) sendTo(req *http.Request, caller *preamble.Caller) (*http.Response, error) {
 	defer s.caller.Close()
 	base, release := s.base(req)
 	defer release()
-	t := &transport.Transport{
+	return s.transport(base, caller).RoundTrip(req)
+}
+
+// transport returns what tries the request at its upstream.
+func (s *sharedRequest) transport(base http.RoundTripper, caller *preamble.Caller) *transport.Transport {
+	return &transport.Transport{
 		Base: base,
 		Retry: retry.Retrier{
 			Policy: s.patience(), Start: s.failover.Run, Resume: s.resumed(), Breaker: (*requestBreaker)(s),
@@ -219,7 +241,6 @@ func (s *sharedRequest) send() (*http.Response, error) {
 		Opened: s.opened, Observer: s, NoErrorLine: true,
 		Resent: true, Judges: s.failover.has(), Refusals: s.failover.asksOthers(),
 	}
-	return t.RoundTrip(req)
 }
 
 // requestBreaker is the upstream's breaker as the tries of a shared request know it.

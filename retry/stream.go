@@ -42,7 +42,8 @@ func StreamWithRest[T any](
 	resume func() Rest[T],
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		run := run{Retrier: r}
+		own := r // the stream may be ranged over again
+		run := run{Retrier: &own}
 		run.begin(ctx)
 		err := run.finishWait()
 		for open, broken := open, (*fault.Error)(nil); err == nil; {

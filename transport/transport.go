@@ -102,16 +102,39 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !t.retries(req, d) {
 		return t.sendOnce(req, d)
 	}
-	c := call{Transport: t, req: req, dialect: d, limits: t.limits(req, d), room: t.newRoom(req, d)}
-	retrier, leave := c.retrier()
-	defer leave()
-	resp, err := retry.Do(req.Context(), retrier, c.try)
+	c := t.newCall(req, d)
+	resp, err := c.run()
 	if c.sent == 0 && req.Body != nil {
 		_ = req.Body.Close() // no try has done so
 	}
 	if err == nil {
 		return c.complete(resp), nil
 	}
+	return c.givenUp(err)
+}
+
+// newCall returns a request that may be tried again.
+func (t *Transport) newCall(req *http.Request, d *dialect.Dialect) *call {
+	return &call{Transport: t, req: req, dialect: d, limits: t.limits(req, d), room: t.newRoom(req, d)}
+}
+
+// run tries the request until it is answered. It is on the stack of every request that waits.
+func (c *call) run() (*http.Response, error) {
+	if c.Breakers == nil || c.Retry.Breaker != nil {
+		return retry.Do(c.req.Context(), c.Retry, c.try)
+	}
+	return c.runWithBreaker()
+}
+
+// runWithBreaker is run with the breaker of the request's host.
+func (c *call) runWithBreaker() (*http.Response, error) {
+	retrier, leave := c.retrier()
+	defer leave()
+	return retry.Do(c.req.Context(), retrier, c.try)
+}
+
+// givenUp returns the response of a run without an answer, or its error.
+func (c *call) givenUp(err error) (*http.Response, error) {
 	end, gaveUp := errors.AsType[*retry.Error](err)
 	if !gaveUp || end.Last == nil {
 		return nil, err

@@ -127,7 +127,7 @@ func (t *Transport) connect(req *http.Request, fresh bool) (*conn, error) {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
 	}
-	raw, err := dial(ctx, "tcp", net.JoinHostPort(req.URL.Hostname(), port))
+	raw, err := apart(ctx, dial, net.JoinHostPort(req.URL.Hostname(), port))
 	switch {
 	case err == nil:
 		return newConn(raw, req.URL.Host), nil
@@ -135,6 +135,18 @@ func (t *Transport) connect(req *http.Request, fresh bool) (*conn, error) {
 		return nil, context.Cause(ctx)
 	}
 	return nil, err
+}
+
+// apart dials in a goroutine of its own: it takes a deep stack, and the request's stays as large for as long as the
+// request waits for its answer.
+func apart(ctx context.Context, dial func(ctx context.Context, network, addr string) (net.Conn, error), addr string) (raw net.Conn, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		raw, err = dial(ctx, "tcp", addr)
+	}()
+	<-done
+	return raw, err
 }
 
 func (t *Transport) fallback() http.RoundTripper {

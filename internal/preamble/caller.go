@@ -79,16 +79,27 @@ func (c *Caller) left() []string {
 // Send sends a request. If the gateway that answers holds it, Send calls OnEvent until the answer comes, and
 // returns that. hold is called at the beginning of the preamble and returns what is called at its end.
 func (c *Caller) Send(base http.RoundTripper, req *http.Request, hold func() (end func())) (*http.Response, error) {
-	if left := c.left(); !slices.Equal(req.Header[Accept], accepted) || !slices.Equal(req.Header[MaxWait], left) {
-		out := *req
-		out.Header = req.Header.Clone()
-		c.Announce(out.Header)
-		req = &out
-	}
+	req = c.announced(req)
 	resp, err := base.RoundTrip(req)
 	if err != nil || resp == nil || resp.Header.Get("Content-Type") != Type {
 		return resp, err
 	}
+	return c.follow(base, req, resp, hold)
+}
+
+// announced returns the request with the headers of Announce.
+func (c *Caller) announced(req *http.Request) *http.Request {
+	if slices.Equal(req.Header[Accept], accepted) && slices.Equal(req.Header[MaxWait], c.left()) {
+		return req
+	}
+	out := *req
+	out.Header = req.Header.Clone()
+	c.Announce(out.Header)
+	return &out
+}
+
+// follow reads the preamble of a response, and returns the answer behind it.
+func (c *Caller) follow(base http.RoundTripper, req *http.Request, resp *http.Response, hold func() (end func())) (*http.Response, error) {
 	defer hold()()
 	h := &Hold{base: base, req: req, call: resp.Header.Get(Call), body: resp.Body}
 	defer func() {
