@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -40,19 +41,38 @@ func (r Receive) limits() receive.Limits {
 // going to wait, and compressed at once.
 func (c *call) readBody() bool {
 	received := receive.Bound(c.w, c.r, c.setup.receive)
-	body, err := c.gateway.spool.Read(c.r.Body, c.r.ContentLength, c.upstream.Body)
+	src := scannedBody{Reader: c.r.Body, ended: c.coding() != ""}
+	read, encoded := c.gateway.spool.Read, src.ended
+	if c.upstream.breaker.Degraded() {
+		read = c.gateway.spool.ReadForWait
+	}
+	body, err := read(&src, c.r.ContentLength, c.upstream.Body)
 	if err != nil {
 		c.status = c.upstream.refuseBody(c.w, c.r, received, c.dialect, err)
 		return false
 	}
 	c.body = body
-	var found dialect.RequestScanner
-	read := c.eachPart(func(part []byte) (more bool) { return !found.Scan(part) })
-	c.parsed, c.unreadable = c.dialect.Request(c.r.URL, &found), !read
-	if c.upstream.breaker.Degraded() {
-		c.body.Compress()
+	if encoded {
+		c.unreadable = !c.eachPart(func(part []byte) (more bool) { return !src.found.Scan(part) })
 	}
+	c.parsed = c.dialect.Request(c.r.URL, &src.found)
 	return true
+}
+
+// scannedBody is a request's body that is looked at while it is received: afterwards it may be compressed.
+type scannedBody struct {
+	io.Reader
+	found dialect.RequestScanner
+	ended bool // nothing of the rest is of use
+}
+
+// Read implements io.Reader.
+func (s *scannedBody) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if !s.ended {
+		s.ended = s.found.Scan(p[:n])
+	}
+	return n, err
 }
 
 // eachPart calls f with the parts of the request's body, decoded, until f returns false. It reports whether they

@@ -11,6 +11,16 @@ const (
 // Read reads a body whole. size is its announced length, 0 or -1: unknown. A body of more than limit bytes is
 // ErrTooLarge, one that nothing has room for ErrFull.
 func (s *Spool) Read(src io.Reader, size, limit int64) (*Body, error) {
+	return s.read(src, size, limit, false)
+}
+
+// ReadForWait is Read for a request that is going to wait. Its body is compressed while it arrives, if that is
+// worth it, and takes the memory of one block beside what is left of it.
+func (s *Spool) ReadForWait(src io.Reader, size, limit int64) (*Body, error) {
+	return s.read(src, size, limit, size >= compressFrom)
+}
+
+func (s *Spool) read(src io.Reader, size, limit int64, stores bool) (*Body, error) {
 	if size > limit {
 		return nil, ErrTooLarge
 	}
@@ -19,7 +29,7 @@ func (s *Spool) Read(src io.Reader, size, limit int64) (*Body, error) {
 	if size > blockSize {
 		b.blocks = make([]block, 0, min((size-1)/blockSize+1, initialBlocks))
 	}
-	r := receiver{body: b, announced: int(size)}
+	r := receiver{body: b, announced: int(size), stores: stores}
 	err := r.receive(src, int(limit))
 	if err == nil {
 		err = r.finish()

@@ -141,6 +141,41 @@ func TestSpool_BodyThatAnnouncesMuchTakesLittle(t *testing.T) {
 	}
 }
 
+// watched is a reader that notes how much memory a spool takes while it is read.
+type watched struct {
+	io.Reader
+	spool *spool.Spool
+	most  int64
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	memory, _ := w.spool.Used()
+	w.most = max(w.most, memory)
+	return w.Reader.Read(p)
+}
+
+func TestSpool_BodyReadForWaitTakesOneBlock(t *testing.T) {
+	prose := bytes.Repeat([]byte("the provider is well again, and the answer goes on. "), 10_000)
+	for _, size := range []int{100, 8 << 10, 64 << 10, 64<<10 + 1, len(prose)} {
+		s := newSpool(t, spool.Limits{})
+		src := &watched{Reader: bytes.NewReader(prose[:size]), spool: s}
+		b, err := s.ReadForWait(src, int64(size), 32<<20)
+		if err != nil {
+			t.Fatalf("ReadForWait of %d bytes = %v", size, err)
+		}
+		if got := text(t, b); !bytes.Equal(got, prose[:size]) {
+			t.Errorf("%d bytes: got %d, want the body", size, len(got))
+		}
+		if after, _ := s.Used(); src.most > 80<<10 || size >= 8<<10 && after > int64(size)/3 {
+			t.Errorf("%d bytes took %d bytes while they came and %d after it, want a block and what is left of it", size, src.most, after)
+		}
+		b.Release()
+		if memory, disk := s.Used(); memory+disk != 0 {
+			t.Errorf("%d bytes in memory and %d on disk are left", memory, disk)
+		}
+	}
+}
+
 func TestSpool_RefusesWhatHasNoRoom(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits spool.Limits
