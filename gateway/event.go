@@ -37,12 +37,13 @@ type Event struct {
 	Queued   *ratelimit.Place
 	Admitted time.Duration
 
-	Joined    int64     // the ID of the request that this one repeats, and now waits with; 0: see Try and Event
-	Resent    bool      // the try in progress is sent again, as a pooled connection was closed before its answer began: no retry
-	Detached  bool      // the client has left, and its answer is read on for when it sends the request again
-	Completed Completed // an answer is whole that had broken off after its first content; zero: see the other fields
-	Replayed  int64     // the ID of the request before whose answer, read on or in progress, the client is given; 0: none
-	Status    int       // with turn.Sealed, of the answer; 0: the client left, or its connection was cut
+	Joined    int64             // the ID of the request that this one repeats, and now waits with; 0: see Try and Event
+	Resent    bool              // the try in progress is sent again, as a pooled connection was closed before its answer began: no retry
+	Detached  bool              // the client has left, and its answer is read on for when it sends the request again
+	Completed Completed         // an answer is whole that had broken off after its first content; zero: see the other fields
+	Replayed  int64             // the ID of the request before whose answer, read on or in progress, the client is given; 0: none
+	Status    int               // with turn.Sealed, of the answer; 0: the client left, or its connection was cut
+	Used      ratelimit.Charged // with turn.Sealed, what the answer has cost; zero: unknown
 }
 
 // Call identifies a request for an answer, or a turn of an agent where that is told of in the same form.
@@ -117,7 +118,7 @@ func (c *call) emitBrokeOff(f *fault.Error) { c.emitError(f, policy.Committed) }
 
 // emitEnd reports that the call is over.
 func (c *call) emitEnd() {
-	e := Event{Event: turn.Sealed{Status: turn.Done}, Status: c.status} // a constant, so that most requests allocate nothing
+	e := Event{Event: turn.Sealed{Status: turn.Done}, Status: c.status, Used: c.used()} // a constant, so that most requests allocate nothing
 	if retries := c.outcome.Retries(); retries > 0 || c.end != "" {
 		e.Event = turn.Sealed{
 			Status:  cmp.Or(c.end, turn.Done),
@@ -125,4 +126,16 @@ func (c *call) emitEnd() {
 		}
 	}
 	c.emit(e)
+}
+
+// used returns what the call's answer has cost, as far as that was read.
+func (c *call) used() (u ratelimit.Charged) {
+	if s := c.shared; s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.winner == c {
+			u = s.used
+		}
+	}
+	return u
 }

@@ -111,3 +111,20 @@ func TestOnEvent_JoiningRequestHasTheOthersID(t *testing.T) {
 		}
 	})
 }
+
+// The usage of an answer is read where something depends on it, such as the prompt cache of a session.
+func TestOnEvent_EndHasTheTokensThatAreKnown(t *testing.T) {
+	for _, headers := range [][]string{nil, {sessionID, "s1"}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newHarness(t, policy.Patient(), simulator.Script{})
+			_, _, _ = w.get(messages, cachedPrompt, headers...)
+			synctest.Wait()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			end := w.all[len(w.all)-1]
+			if _, ends := end.Event.(turn.Sealed); !ends || (end.Used.Input+end.Used.Cached > 0) != (headers != nil) || (end.Used.Output > 0) != (headers != nil) {
+				t.Errorf("with headers %v: the last event is %+v, want tokens only for a session", headers, end)
+			}
+		})
+	}
+}

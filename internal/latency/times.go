@@ -56,13 +56,16 @@ func (s *Spectrum) Add(t Times) {
 }
 
 // Median returns the median and the number of durations.
-func (s *Spectrum) Median() (d time.Duration, n uint64) {
+func (s *Spectrum) Median() (d time.Duration, n uint64) { return s.Quantile(50) }
+
+// Quantile returns the duration that so many percent do not exceed, and the number of durations.
+func (s *Spectrum) Quantile(percent uint64) (d time.Duration, n uint64) {
 	for _, k := range s {
 		n += k
 	}
 	var seen uint64
 	for size, k := range s {
-		if seen += k; n > 0 && seen >= (n+1)/2 {
+		if seen += k; n > 0 && seen >= (n*percent+99)/100 {
 			return timeOf(float64(size)).Round(time.Millisecond), n
 		}
 	}

@@ -184,7 +184,7 @@ func TestIndex_ListsRoutes(t *testing.T) {
 			Methods    []string
 		}
 	}
-	if err := json.Unmarshal(ask(s, request("GET", "/-/", "")).Body.Bytes(), &got); err != nil || got.Version != "v1.2.3" || len(got.Routes) != 15 || got.Since.IsZero() {
+	if err := json.Unmarshal(ask(s, request("GET", "/-/", "")).Body.Bytes(), &got); err != nil || got.Version != "v1.2.3" || len(got.Routes) != 18 || got.Since.IsZero() {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if w := ask(s, request("GET", "/-/metrics", "")); w.Body.String() != "numbers" {

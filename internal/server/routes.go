@@ -20,6 +20,7 @@ func (s *Server) route() {
 	s.routes = []rest.Route{
 		{Path: "/-/", Methods: shows, What: "this list", Serve: s.index},
 		{Path: "/-/policies", Methods: shows, What: "the policies, and when each retries", Serve: s.servePolicies},
+		{Path: "/-/setup", Methods: shows, What: "how programs use the gateway; {url} is its address", Serve: s.serveSetup},
 		{Path: "/-/events", Methods: shows, What: "events as they happen, as text/event-stream; Last-Event-ID continues after an event", Serve: c.Feed.Serve(s.readers)},
 		{Path: "/-/livez", Methods: shows, What: "whether the process runs and none of its loops is frozen", Serve: s.livez, Public: true},
 		{Path: "/-/readyz", Methods: shows, What: "whether it takes requests; it never asks an upstream", Serve: s.readyz, Public: true},

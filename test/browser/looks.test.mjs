@@ -6,7 +6,7 @@ import { close, open, shown, accessible, until, world } from './world.mjs'
 
 after(close)
 
-const views = ['now', 'upstreams', 'incidents', 'chat', 'council', 'policy']
+const views = ['now', 'traffic', 'upstreams', 'incidents', 'chat', 'council', 'policy']
 
 // troubled starts a world with an outage in progress, for calls and turns, and one that is over. It returns
 // the addresses of all views and of a conversation that waits.

@@ -50,6 +50,40 @@ for (const [name, to, options] of takes) {
   await context.close()
 }
 
+// A day on which all was well but for an outage, and its latest requests.
+const began = Date.now()
+const periods = (steps, stepMs, scale) => Array.from({ length: steps }, (_, slot) => {
+  const last = Math.floor(began / stepMs)
+  const ago = (((last - slot) % steps) + steps) % steps
+  const requests = Math.round(scale * (1.3 + Math.sin(ago / steps * 9) + 0.4 * Math.sin(ago * 1.7)))
+  const fails = ago > steps * 0.55 && ago < steps * 0.65
+  const size = 118 + Math.round(8 * Math.sin(ago / 4)) + (fails ? 10 : 0) // of a histogram: a twelfth of an octave above 1 ms
+  return {
+    n: last - ago, requests, ok: requests, first: [{ s: size, n: requests }, { s: size + 14, n: Math.ceil(requests / 15) }],
+    added: [{ s: 0, n: requests }, { s: 24, n: Math.ceil(requests / 8) }, ...(fails ? [{ s: 150, n: 3 }] : [])],
+    ...(fails ? { failed: 4, retried: 1, retries: 4, waited: 540e9, kinds: { overloaded: 3, 'unavailable/network': 1 } } : {}),
+  }
+})
+const passed = (day, hour) => ({ strip: { quarters: periods(96, 900_000, day) }, hour: { quarters: periods(60, 60_000, hour) }, saved: { shares: null }, last: new Date(began).toISOString() })
+const calm = await world(t, {
+  replies: 'ok, 529*2, ok, ok, 401, ok', then: 'ok', wait: '300ms,500ms',
+  measured: {
+    v: 1, born: new Date(began - 3 * 86_400_000).toISOString(), upstreams: { anthropic: passed(60, 5), openai: passed(25, 2) },
+    incidents: [{ upstream: 'anthropic', began: new Date(began - 15 * 3_600_000).toISOString(), ended: new Date(began - 15 * 3_600_000 + 9_660_000).toISOString(), recovered: true, models: { 'claude-opus-4-5': false }, tries: 20, failures: 17, calls: 13, held: 13, kinds: { overloaded: 17 } }],
+  },
+})
+for (const [program, stream] of [['claude-cli/2.1.329', true], ['codex_cli_rs/0.169.0', true], ['claude-cli/2.1.329', true], ['python-httpx/0.28', false], ['claude-cli/2.1.329', true], ['opencode/1.18.33', true]]) await (await calm.call('Hi', null, program, stream)).text()
+const fresh = await world(t)
+for (const [name, of, options] of [['traffic', calm, { viewport: { width: 1100, height: 1000 } }], ['traffic-dark', calm, { viewport: { width: 1100, height: 1000 }, colorScheme: 'dark' }], ['traffic-390', calm, { viewport: { width: 390, height: 1100 } }], ['setup', fresh, { viewport: wide }]]) {
+  const context = await (await browser()).newContext(options)
+  const page = await context.newPage()
+  await page.goto(of.page + (of === calm ? '#/traffic' : ''))
+  await shown(page, of === calm ? 'Recent requests' : 'Point a program here')
+  await page.waitForTimeout(600)
+  await page.screenshot({ path: join(out, name + '.png') })
+  await context.close()
+}
+
 // A council, in which one member waits for its provider and one has failed.
 const said = (words) => `say:${JSON.stringify(words)}`
 const k = await world(t, {

@@ -37,6 +37,7 @@ func Open(path string, log *slog.Logger) *History {
 		path: path, log: log, born: now, started: now,
 		upstreams: map[string]*upstream{}, calls: map[callID]*call{}, learned: map[string]*transport.Learned{},
 		unanswered: unanswered{waits: map[int64]asker{}},
+		requests:   newRequests(),
 	}
 	if path == "" {
 		return h
@@ -101,7 +102,7 @@ func (u *upstream) whole() bool {
 	switch {
 	case u == nil || max(len(u.Runs), len(u.Answers)) > modelBound:
 		return false
-	case len(u.Strip.Quarters) != 0 && len(u.Strip.Quarters) != Cells, len(u.Saved.Shares) != 0 && len(u.Saved.Shares) != int(parts):
+	case !u.Strip.whole(Cells), !u.Hour.whole(Minutes), len(u.Saved.Shares) != 0 && len(u.Saved.Shares) != int(parts):
 		return false
 	}
 	if u.Runs == nil {
@@ -120,6 +121,9 @@ func (u *upstream) whole() bool {
 	}
 	return true
 }
+
+// whole reports whether a strip that was read has all of its periods, or none.
+func (s *strip) whole(periods int) bool { return len(s.Periods) == 0 || len(s.Periods) == periods }
 
 // resume restores the links between runs and open incidents.
 func (h *History) resume() {

@@ -28,9 +28,12 @@ func (w *world) keep() {
 
 // all returns everything that a history tells.
 func (w *world) all() []any {
-	out := []any{w.Incidents(time.Now()), w.Names()}
+	held := w.Held(time.Now())
+	held.Since = 0 // that of a process, where nothing was written
+	out := []any{w.Incidents(time.Now()), w.Names(), held}
 	for _, name := range w.Names() {
-		out = append(out, w.Upstream(name, time.Now()))
+		hour, day := w.Traffic(name, time.Now())
+		out = append(out, w.Upstream(name, time.Now()), hour, day)
 	}
 	return out
 }

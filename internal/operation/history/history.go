@@ -54,11 +54,13 @@ type History struct {
 	learned   map[string]*transport.Learned
 
 	unanswered unanswered
+	requests   requests
 }
 
 // upstream has the measurements of one upstream.
 type upstream struct {
-	Strip   strip                `json:"strip"`
+	Strip   strip                `json:"strip"` // the last day
+	Hour    strip                `json:"hour"`
 	Saved   saved                `json:"saved"`
 	Last    time.Time            `json:"last,omitzero"`    // the last answer
 	Answers map[string]time.Time `json:"answers,omitzero"` // the last of each model
@@ -99,6 +101,7 @@ type call struct {
 type try struct {
 	upstream, model string
 	began, ended    time.Time
+	arrived         time.Time     // the request; zero: a turn's try, of which there may be many
 	took            time.Duration // until the first content
 	unsent          bool          // no connection could be made
 	streams         bool          // took is the time of the first content, not of the whole answer
@@ -121,10 +124,15 @@ func (h *History) Watch(e gateway.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if e.Try.N > 0 && !e.Try.Shared {
-		h.tried(newTry(e.Call.Upstream, e.Call.Model, e.At, e.Try, e.Call.Stream))
+		m := newTry(e.Call.Upstream, e.Call.Model, e.At, e.Try, e.Call.Stream)
+		m.arrived = e.Call.Began
+		h.tried(m)
 	}
 	h.unanswered.watch(e)
+	h.requests.watch(id, e)
 	switch event := e.Event.(type) {
+	case turn.Start:
+		h.arrived(e.Call.Upstream, e.At)
 	case turn.Retry:
 		h.waits(id, call{upstream: e.Call.Upstream, model: e.Call.Model, caller: callerOf(e.Call), client: e.Call.Client}, e.At)
 	case turn.Recovered:
@@ -160,7 +168,10 @@ func (h *History) WatchTurn(e gateway.Event, waited bool) {
 		m.fault = m.fault.WithoutMessage()
 		h.tried(m)
 	}
+	h.requests.watch(id, e)
 	switch event := e.Event.(type) {
+	case turn.Start:
+		h.arrived(name, e.At)
 	case turn.Retry:
 		if f := event.Fault; f != nil && f.Code == turn.WorkerFailed {
 			return // its upstream has not failed
@@ -189,10 +200,24 @@ func (h *History) at(name string) *upstream {
 	return u
 }
 
+// count counts something in both strips.
+func (u *upstream) count(t time.Time, add func(*period)) {
+	add(u.Strip.at(t, byQuarter()))
+	add(u.Hour.at(t, byMinute()))
+}
+
+// arrived counts a request, or a turn that begins.
+func (h *History) arrived(name string, at time.Time) {
+	if u := h.at(name); u != nil {
+		h.dirty = true
+		u.count(at, func(p *period) { p.Requests++ })
+	}
+}
+
 // tried counts a try that was sent.
 func (h *History) tried(m try) {
-	if m.fault != nil && !upstreamFaults.Has(m.fault.Kind) {
-		return
+	if m.fault != nil && m.fault.Kind == fault.Canceled {
+		return // by its client
 	}
 	u := h.at(m.upstream)
 	if u == nil {
@@ -200,18 +225,33 @@ func (h *History) tried(m try) {
 	}
 	h.dirty = true
 	h.rest(u, m.ended)
-	c := u.Strip.at(m.ended)
-	if m.fault != nil {
-		c.Failed++
-		h.failed(u, m)
+	if m.fault == nil {
+		u.Last = m.ended
+		u.count(m.ended, m.passed)
+		u.answered(m)
 		return
 	}
-	c.OK++
-	u.Last = m.ended
-	if m.streams {
-		c.First.Add(m.took, 1)
+	kind, isIts := nameOf(m.fault), upstreamFaults.Has(m.fault.Kind)
+	u.count(m.ended, func(p *period) {
+		p.fails(kind)
+		if isIts {
+			p.Failed++
+		}
+	})
+	if isIts {
+		h.failed(u, m)
 	}
-	u.answered(m)
+}
+
+// passed counts a try that was answered.
+func (m try) passed(p *period) {
+	p.OK++
+	if m.streams {
+		p.First.Add(m.took, 1)
+	}
+	if !m.arrived.IsZero() {
+		p.Added.Add(m.began.Sub(m.arrived), 1)
+	}
 }
 
 // waits records a call that waits after a failed try.
@@ -252,7 +292,11 @@ func (h *History) recovered(id callID, name string, retries int, waited time.Dur
 	delete(h.calls, id)
 	h.dirty = true
 	if u := h.at(name); u != nil {
-		u.Strip.at(at).Retried++
+		u.count(at, func(p *period) {
+			p.Retried++
+			p.Retries += retries
+			p.Waited += waited
+		})
 	}
 	u := h.at(c.upstream)
 	if u == nil {
@@ -280,7 +324,7 @@ func (h *History) lost(c *call, id callID, at time.Time) {
 	delete(h.calls, id)
 	h.dirty = true
 	if u := h.at(c.upstream); u != nil {
-		u.Strip.at(at).Lost++
+		u.count(at, func(p *period) { p.Lost++ })
 	}
 	if c.in != nil {
 		c.in.settle(&c.in.Lost, at)

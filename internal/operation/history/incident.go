@@ -82,6 +82,18 @@ func kindOf(name string, count int) Kind {
 	return Kind{fault.KindOf(kind), network, count}
 }
 
+// kindsOf returns the kinds of faults by their names, the most frequent first.
+func kindsOf(counts map[string]int) (all []Kind) {
+	for name, n := range counts {
+		all = append(all, kindOf(name, n))
+	}
+	sort.Slice(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		return cmp.Or(b.Count-a.Count, int(a.Kind)-int(b.Kind), strings.Compare(a.Cause(), b.Cause())) < 0
+	})
+	return all
+}
+
 // incident is an Incident with its counters.
 type incident struct {
 	Upstream  string          `json:"upstream"`
@@ -345,17 +357,11 @@ func (in *incident) view() Incident {
 	for name, n := range in.Clients {
 		v.Clients = append(v.Clients, Client{name, n})
 	}
-	for kind, n := range in.Kinds {
-		v.Kinds = append(v.Kinds, kindOf(kind, n))
-	}
+	v.Kinds = kindsOf(in.Kinds)
 	slices.Sort(v.Models)
 	sort.Slice(v.Clients, func(i, j int) bool {
 		a, b := v.Clients[i], v.Clients[j]
 		return cmp.Or(b.Calls-a.Calls, strings.Compare(a.Name, b.Name)) < 0
-	})
-	sort.Slice(v.Kinds, func(i, j int) bool {
-		a, b := v.Kinds[i], v.Kinds[j]
-		return cmp.Or(b.Count-a.Count, int(a.Kind)-int(b.Kind), strings.Compare(a.Cause(), b.Cause())) < 0
 	})
 	return v
 }

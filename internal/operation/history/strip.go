@@ -6,10 +6,11 @@ import (
 	"github.com/ridethrough/ridethrough/internal/latency"
 )
 
-// A strip is the last day in quarters of an hour.
+// The strips are the last day in quarters of an hour, and the last hour in minutes.
 const (
 	Cells    = 96
 	CellTime = 15 * time.Minute
+	Minutes  = 60
 )
 
 // Measured has the measurements of an upstream.
@@ -42,66 +43,92 @@ const (
 	slowMore    = time.Second
 )
 
-// quarter is a Cell with its counters.
-type quarter struct {
-	N       int64         `json:"n"` // its number since 1970
-	OK      int           `json:"ok,omitzero"`
-	Failed  int           `json:"failed,omitzero"`
-	Retried int           `json:"retried,omitzero"`
-	Lost    int           `json:"lost,omitzero"`
-	First   latency.Times `json:"first,omitzero"`
+// scale is how a strip divides time.
+type scale struct {
+	step  time.Duration
+	steps int64
 }
 
-// strip holds the quarters that had tries, each at its number modulo Cells.
+func byQuarter() scale { return scale{CellTime, Cells} }
+func byMinute() scale  { return scale{time.Minute, Minutes} }
+
+func (sc scale) numberOf(t time.Time) int64 { return max(0, t.UnixMilli()/sc.step.Milliseconds()) }
+
+// period is a step of a strip with its counters. An hour and a day of them take 40 KB as a rule, and less than 700 KB
+// if all durations differ.
+type period struct {
+	N        int64          `json:"n"` // its number since 1970
+	Requests int            `json:"requests,omitzero"`
+	OK       int            `json:"ok,omitzero"`
+	Failed   int            `json:"failed,omitzero"`
+	Retried  int            `json:"retried,omitzero"`
+	Retries  int            `json:"retries,omitzero"` // of those that were answered after them
+	Waited   time.Duration  `json:"waited,omitzero"`  // by these
+	Lost     int            `json:"lost,omitzero"`
+	Kinds    map[string]int `json:"kinds,omitempty"` // of failed tries, also of those that the upstream did not cause
+	First    latency.Times  `json:"first,omitempty"`
+	Added    latency.Times  `json:"added,omitempty"` // from a request's arrival until the try was sent that was answered
+}
+
+// fails counts a failed try.
+func (p *period) fails(kind string) {
+	if p.Kinds == nil {
+		p.Kinds = map[string]int{}
+	}
+	p.Kinds[kind]++
+}
+
+// cell returns the period without its histograms.
+func (p *period) cell() Cell {
+	return Cell{OK: p.OK, Failed: p.Failed, Retried: p.Retried, Lost: p.Lost, First: p.First.Median()}
+}
+
+// strip holds the periods in which something happened, each at its number modulo their number.
 type strip struct {
-	Quarters []quarter `json:"quarters"`
+	Periods []period `json:"quarters"`
 }
 
-func numberOf(t time.Time) int64 { return max(0, t.UnixMilli()/CellTime.Milliseconds()) }
-
-// at returns the quarter that a time belongs to.
-func (s *strip) at(t time.Time) *quarter {
-	if s.Quarters == nil {
-		s.Quarters = make([]quarter, Cells)
+// at returns the period that a time belongs to.
+func (s *strip) at(t time.Time, by scale) *period {
+	if s.Periods == nil {
+		s.Periods = make([]period, by.steps)
 	}
-	n := numberOf(t)
-	q := &s.Quarters[n%Cells]
-	if q.N != n {
-		*q = quarter{N: n}
+	n := by.numberOf(t)
+	p := &s.Periods[n%by.steps]
+	if p.N != n {
+		clear(p.Kinds)
+		*p = period{N: n, Kinds: p.Kinds, First: p.First[:0], Added: p.Added[:0]} // their memory is used again
 	}
-	return q
+	return p
 }
 
-// get returns a quarter by its number, or nil if it had no tries.
-func (s *strip) get(n int64) *quarter {
-	if s.Quarters == nil || n < 0 {
-		return nil
+// latest returns the periods of the last span, the oldest first; nil for one in which nothing happened.
+func (s *strip) latest(now time.Time, by scale) []*period {
+	all, first := make([]*period, by.steps), by.numberOf(now)-by.steps+1
+	for i := range s.Periods {
+		if at := s.Periods[i].N - first; 0 <= at && at < by.steps && s.Periods[i].N > 0 {
+			all[at] = &s.Periods[i]
+		}
 	}
-	if q := &s.Quarters[n%Cells]; q.N == n {
-		return q
-	}
-	return nil
+	return all
 }
 
 // measure sums up the last day.
 func (s *strip) measure(now time.Time) (m Measured) {
-	last := numberOf(now)
 	var recent, before latency.Spectrum
 	m.Strip = make([]Cell, Cells)
-	for i := range m.Strip {
-		n := last - Cells + 1 + int64(i)
-		q := s.get(n)
-		if q == nil {
+	for i, p := range s.latest(now, byQuarter()) {
+		if p == nil {
 			continue
 		}
-		m.Strip[i] = Cell{OK: q.OK, Failed: q.Failed, Retried: q.Retried, Lost: q.Lost, First: q.First.Median()}
-		if last-n < 4 {
-			m.Samples += q.OK
+		m.Strip[i] = p.cell()
+		if i >= Cells-4 {
+			m.Samples += p.OK
 		}
-		if last-n < 2 {
-			recent.Add(q.First)
+		if i >= Cells-2 {
+			recent.Add(p.First)
 		} else {
-			before.Add(q.First)
+			before.Add(p.First)
 		}
 	}
 	var lately, ago uint64

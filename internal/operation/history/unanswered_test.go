@@ -47,8 +47,9 @@ func TestHistory_NamesCallsThatAKilledProcessHasLost(t *testing.T) {
 			t.Errorf("before the file is this process's: got %q, want nothing", got)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		go next.Persist(ctx)
+		done := make(chan struct{})
+		go func() { defer close(done); next.Persist(ctx) }()
+		defer func() { cancel(); <-done }()
 		synctest.Wait()
 		lost := func(want string) {
 			t.Helper()

@@ -84,10 +84,15 @@ func viewIncident(in *history.Incident) incident {
 	for _, c := range in.Clients[:min(affectedBound, len(in.Clients))] {
 		v.Clients = append(v.Clients, affected{c.Name, c.Calls})
 	}
-	for _, k := range in.Kinds {
-		v.Kinds = append(v.Kinds, cause{k.Kind.String(), k.Cause(), k.Count})
-	}
+	v.Kinds = append(v.Kinds, viewKinds(in.Kinds)...)
 	return v
+}
+
+func viewKinds(of []history.Kind) (all []cause) {
+	for _, k := range of {
+		all = append(all, cause{k.Kind.String(), k.Cause(), k.Count})
+	}
+	return all
 }
 
 // incidentDetails is an incident with its course, as JSON.

@@ -66,6 +66,7 @@ type Live struct {
 	conversations list
 	warnings      list
 	measured      measurements
+	traffic       lastTraffic
 }
 
 // New returns the routes' handlers. All of the configuration is needed but what says otherwise.
@@ -93,6 +94,8 @@ func (l *Live) Routes() []rest.Route {
 		{Path: "/-/upstreams/{name}", Methods: acts, What: `one of them; POST {"do":"now"}, or pause, resume, give-up, for all its waits`, Serve: l.serveUpstream},
 		{Path: "/-/incidents", Methods: shows, What: "when upstreams failed; as text/event-stream, with changes", Serve: l.incidents.serve(l.Readers)},
 		{Path: "/-/incidents/{id}", Methods: shows, What: "one of them and its course; as text/plain or text/markdown: a report", Serve: l.serveIncident},
+		{Path: "/-/traffic", Methods: shows, What: "what passed in the last hour and day, and what waiting has achieved", Serve: l.serveTraffic},
+		{Path: "/-/requests", Methods: shows, What: "the latest requests that have ended; ?upstream=, outcome=, client=, text=, limit=", Serve: l.serveRequests},
 		{Path: "/-/warnings", Methods: shows, What: "what needs attention; as text/event-stream, with changes", Serve: l.warnings.serve(l.Readers)},
 		{Path: "/-/live", Methods: shows, What: "all of this in one stream, for a page", Serve: l.serveLive},
 	}

@@ -44,7 +44,7 @@ func (l *Live) measurementOf(name string, now time.Time) measurement {
 	m = measurement{at: now, Measured: l.History.Upstream(name, now)}
 	m.strip = make([]cell, history.Cells)
 	for i, c := range m.Strip {
-		m.strip[i] = cell{c.OK, c.Failed, c.Retried, c.Lost, c.First.Milliseconds()}
+		m.strip[i] = viewCell(c)
 	}
 	if l.measured.byName == nil {
 		l.measured.byName = map[string]measurement{}
@@ -60,6 +60,10 @@ type cell struct {
 	Retried      int   `json:"retried,omitzero"`      // requests that succeeded after failed tries
 	Lost         int   `json:"lost,omitzero"`         // requests that waited and got no answer
 	FirstTokenMs int64 `json:"firstTokenMs,omitzero"` // the median
+}
+
+func viewCell(c history.Cell) cell {
+	return cell{c.OK, c.Failed, c.Retried, c.Lost, c.First.Milliseconds()}
 }
 
 // saving is what waiting achieved in a week, as JSON.

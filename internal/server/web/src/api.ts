@@ -166,6 +166,64 @@ export interface Course {
   points: { faults?: Record<string, number>; waiting?: number }[]
 }
 
+// Step is a part of a span. Without requests it is empty. p95: 95 % are not longer.
+export interface Step extends Cell {
+  requests?: number
+  kinds?: { kind: string; cause: string; count: number }[] // of failed tries
+  firstTokenP95Ms?: number
+  addedMs?: number // from the arrival until the try was sent that was answered
+  addedP95Ms?: number
+}
+
+// Span is a time in steps, the oldest first. The last one is the current.
+export interface Span {
+  stepMs: number
+  until: string
+  all: Step
+  steps: Step[]
+}
+
+// Held is what waiting achieved in the last day.
+export interface Held {
+  calls: number
+  outageMs: number
+  retries: number
+  waitedMs: number
+  sinceMs: number
+}
+
+export interface Traffic {
+  held: Held
+  upstreams: { name: string; hour: Span; day: Span }[]
+}
+
+export type Outcome = 'answered' | 'failed' | 'broke-off' | 'left'
+
+// Ended is a request that has ended, or a turn.
+export interface Ended {
+  id?: number
+  turn?: string
+  began: string
+  tookMs: number
+  waitedMs?: number
+  client?: string
+  session?: string
+  upstream: string
+  model?: string
+  tries: number
+  outcome: Outcome
+  cause?: string
+  status?: number
+  inputTokens?: number
+  outputTokens?: number
+}
+
+// Setup is how programs use the gateway. {url} is its address.
+export interface Setup {
+  token: boolean
+  programs: { name: string; file?: string; text: string; also?: string }[]
+}
+
 // Tally is the size of a list of which only some items are shown.
 export interface Tally {
   of: string

@@ -16,11 +16,13 @@ import { CouncilView } from './views/council'
 import { Incidents } from './views/incidents'
 import { Now } from './views/now'
 import { Policies } from './views/policy'
+import { TrafficView } from './views/traffic'
 import { Upstreams } from './views/upstreams'
 import { lostBanner } from './words'
 
 const views: Record<Name, { title: string; show: () => preact.ComponentChild }> = {
   now: { title: 'Now', show: () => <Now /> },
+  traffic: { title: 'Traffic', show: () => <TrafficView /> },
   upstreams: { title: 'Upstreams', show: () => <Upstreams /> },
   incidents: { title: 'Incidents', show: () => <Incidents /> },
   chat: { title: 'Chat', show: () => <Chat /> },

@@ -7,7 +7,7 @@ addEventListener('hashchange', () => {
 })
 
 // names are the views in the order of the navigation.
-export const names = ['now', 'upstreams', 'incidents', 'chat', 'council', 'policy'] as const
+export const names = ['now', 'traffic', 'upstreams', 'incidents', 'chat', 'council', 'policy'] as const
 export type Name = (typeof names)[number]
 
 // parts are the parts of the fragment after #/.

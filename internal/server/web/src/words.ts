@@ -1,6 +1,6 @@
 // The sentences about waits and their ends, the same as in the terminal: test/words.json has them from
 // package display.
-import type { Incident, Vendor, Wait } from './api'
+import type { Held, Incident, Outcome, Vendor, Wait } from './api'
 import { clock, roughly, seconds, until, whole } from './time'
 
 // causes are the kinds of faults in plain words; a test compares them with package fault.
@@ -108,6 +108,23 @@ export const outageNotice = (i: Pick<Incident, 'upstream' | 'kinds' | 'calls'>):
 export const recoveryNotice = (i: Pick<Incident, 'upstream' | 'recoveredMs' | 'held'>): string =>
   `${shownName(i.upstream)} answers again after ${roughly(i.recoveredMs ?? 0)}. ${plural(i.held, 'call')} held and answered.`
 export const windowNotice = (upstream: string, opensAt: string): string => `${shownName(upstream)}: usage limit. It opens again at ${clock(opensAt)}.`
+
+const day = 24 * 3_600_000
+
+// lately names the last day, or the shorter time that is known.
+const lately = (h: Held): string => `In the last ${h.sinceMs < day - 900_000 ? roughly(Math.max(60_000, h.sinceMs)) : '24 hours'}`
+
+// held says what waiting has achieved.
+export function held(h: Held): string {
+  if (h.calls === 0) return `${lately(h)} no call had to be held.`
+  const outage = h.outageMs > 0 ? `${roughly(h.outageMs)} of outage ridden out, ` : ''
+  return `${lately(h)}: ${plural(h.calls, 'call')} held and answered, ${outage}${plural(h.retries, 're-send')} spared.`
+}
+
+// outcomes are how requests end.
+export const outcomes: Record<Outcome, string> = {
+  answered: 'answered', failed: 'failed', 'broke-off': 'broke off', left: 'client left',
+}
 
 // Fixed lines.
 export const brokeOff = '… the answer broke off here'

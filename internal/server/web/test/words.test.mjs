@@ -69,3 +69,11 @@ test('the course of an incident in words', () => {
   assert.equal(words.percent(1, 3), 33)
   assert.equal(words.percent(0, 0), 0)
 })
+
+test('held: what waiting has achieved, and in which time', () => {
+  const day = 24 * 3_600_000
+  const some = { calls: 13, outageMs: 9_660_000, retries: 38, waitedMs: 1, sinceMs: day - 60_000 }
+  assert.equal(words.held(some), 'In the last 24 hours: 13 calls held and answered, 2h 41m of outage ridden out, 38 re-sends spared.')
+  assert.equal(words.held({ ...some, calls: 1, outageMs: 0, retries: 1, sinceMs: 11_100_000 }), 'In the last 3h 5m: 1 call held and answered, 1 re-send spared.')
+  assert.equal(words.held({ ...some, calls: 0, sinceMs: 5 }), 'In the last 1m no call had to be held.')
+})

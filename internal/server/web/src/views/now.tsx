@@ -13,6 +13,7 @@ import { clock, dated, roughly, until } from '../time'
 import { afterContent, afterContentMeans, attempt, cached, capital, causeOf, plural, probeMeans, stateWords, vendorSays, verb, waitsFor } from '../words'
 import { Move } from './move'
 import { Act, Mark, nameOf, wordOf } from './parts'
+import { Healthy } from './traffic'
 
 export function Now() {
   const n = waiting.value
@@ -25,6 +26,7 @@ export function Now() {
       {groups.value.map((g) => <Waiting key={g.name} of={g} />)}
       {unlisted.value > 0 ? <p class="aside">And {plural(unlisted.value, 'more conversation waits', 'more conversations wait')}, which are not listed.</p> : null}
       <Recent />
+      {n === 0 && loaded.value ? <Healthy /> : null}
     </>
   )
 }

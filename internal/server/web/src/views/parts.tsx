@@ -111,7 +111,7 @@ export async function copy(text: string): Promise<void> {
 }
 
 // Copy is a button that copies a text and confirms it.
-export function Copy({ text, label = 'Copy' }: { text: () => string | Promise<string>; label?: string }) {
+export function Copy({ text, label = 'Copy' }: { text: () => string | Promise<string>; label?: ComponentChildren }) {
   const [done, set] = useState(false)
   useEffect(() => {
     if (!done) return

@@ -1,11 +1,12 @@
 // Upstreams: the state and the history of each, and what waiting has saved.
-import type { Limit, Cell, Upstream } from '../api'
+import type { Cell, Upstream } from '../api'
 import { loaded, upstreams } from '../store'
 import type { Received } from '../table'
 import { Countdown } from '../ticker'
 import { clock, dated, moment, roughly } from '../time'
 import { capital, causeOf, count, plural, vendorSays } from '../words'
 import { actOn, accepts } from './now'
+import { Limits } from './limits'
 import { Act, Empty, Facts, Mark, nameOf, wordOf } from './parts'
 
 export function Upstreams() {
@@ -86,29 +87,6 @@ function facts(u: Upstream): [string, string | undefined | preact.ComponentChild
     ['Used by', u.source === 'conversations' ? 'conversations on this server' : 'programs'],
     ['Address', u.base && <span class="address">{u.base}</span>],
   ]
-}
-
-// Limits shows what is left of the limits that the upstream states.
-function Limits({ of: limits }: { of: Limit[] }) {
-  if (limits.length === 0) return null
-  const several = new Set(limits.map((l) => l.credential)).size > 1
-  return (
-    <ul class="limits" aria-label="What is left of its limits">
-      {limits.map((l) => {
-        const left = 100 - l.usedPercent
-        return (
-          <li key={`${l.credential} ${l.model ?? ''} ${l.name}`}>
-            <span>{[l.name, l.model, several ? (l.credential === 'own' ? 'own key' : `key ${l.credential}`) : ''].filter(Boolean).join(' · ')}</span>
-            <svg class="left" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-              <rect width="100" height="6" class="mute" />
-              <rect width={left} height="6" class={left <= 5 ? 'bad' : left <= 20 ? 'amber' : 'good'} />
-            </svg>
-            <span class="aside">{left} % left{l.limit ? ` of ${count(l.limit)}` : ''}{l.resetAt ? `, all at ${(l.resetMs ?? 0) < 3_600_000 ? moment(l.resetAt) : clock(l.resetAt)}` : ''}</span>
-          </li>
-        )
-      })}
-    </ul>
-  )
 }
 
 // firstBytes names the learned limits on the first byte. Without one it is that of the configuration.

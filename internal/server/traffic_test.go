@@ -1,0 +1,150 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/access"
+	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+func TestTraffic_ShowsHourAndDay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &fake{upstreams: []gateway.Health{{Name: "spare"}, {Name: "work"}}}
+		s, h := measured(g, 3, 2)
+		h.Watch(happens(2, turn.Start{}))
+		var got struct {
+			Held      map[string]int
+			Upstreams []struct {
+				Name      string
+				Hour, Day struct {
+					StepMs int
+					Until  time.Time
+					All    map[string]any
+					Steps  []map[string]any
+				}
+			}
+		}
+		read := func() {
+			t.Helper()
+			w := ask(s, request("GET", "/-/traffic", ""))
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK {
+				t.Fatalf("traffic: %d, %v: %s", w.Code, err, w.Body)
+			}
+		}
+		read()
+		if want := map[string]int{"calls": 1, "outageMs": 3000, "retries": 0, "waitedMs": 60_000, "sinceMs": 5000}; !cmp.Equal(got.Held, want) {
+			t.Errorf("held: got %v, want %v", got.Held, want)
+		}
+		if len(got.Upstreams) != 2 || got.Upstreams[0].Name != "spare" || got.Upstreams[1].Name != "work" {
+			t.Fatalf("upstreams: got %+v, want spare and work", got.Upstreams)
+		}
+		u := got.Upstreams[1]
+		if u.Hour.StepMs != 60_000 || len(u.Hour.Steps) != 60 || u.Day.StepMs != 900_000 || len(u.Day.Steps) != 96 || !u.Hour.Until.After(time.Now()) {
+			t.Errorf("spans: got %d of %d ms until %v and %d of %d ms", len(u.Hour.Steps), u.Hour.StepMs, u.Hour.Until, len(u.Day.Steps), u.Day.StepMs)
+		}
+		for name, all := range map[string]map[string]any{"hour": u.Hour.All, "minute": u.Hour.Steps[59], "day": u.Day.All, "quarter": u.Day.Steps[95]} {
+			kinds, _ := json.Marshal(all["kinds"])
+			if fmt.Sprint(all["requests"], all["ok"], all["failed"], all["retried"]) != "1 2 3 1" || string(kinds) != `[{"cause":"server overloaded","count":3,"kind":"overloaded"}]` {
+				t.Errorf("%s: got %v, want 1 request, 2 answers, 3 failures, 1 after a retry", name, all)
+			}
+		}
+		if got.Upstreams[0].Hour.All["requests"] != nil || len(got.Upstreams[0].Hour.Steps[59]) != 0 {
+			t.Errorf("spare: got %v, want nothing", got.Upstreams[0].Hour.All)
+		}
+		h.Watch(happens(3, turn.Start{}))
+		if read(); fmt.Sprint(got.Upstreams[1].Hour.All["requests"]) != "1" {
+			t.Errorf("at once: got %v requests, want the answer of before", got.Upstreams[1].Hour.All["requests"])
+		}
+		time.Sleep(time.Second)
+		if read(); fmt.Sprint(got.Upstreams[1].Hour.All["requests"]) != "2" {
+			t.Errorf("a second later: got %v requests, want 2", got.Upstreams[1].Hour.All["requests"])
+		}
+	})
+}
+
+func TestRequests_AreShownAndFiltered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := measured(&fake{}, 0, 0)
+		for id := range int64(3) {
+			e := happens(id+1, turn.Sealed{Status: turn.Done})
+			e.Status, e.Call.Began = http.StatusOK, e.At.Add(-1500*time.Millisecond)
+			if id == 2 {
+				e.Call.Model = "haiku"
+			}
+			h.Watch(e)
+		}
+		for query, want := range map[string]string{
+			"": "3: 3 2 1", "?limit=1": "3: 3", "?limit=0": "3: 3 2 1", "?text=HAIKU": "1: 3", "?upstream=none": "0:", "?outcome=answered&limit=2": "3: 3 2", "?outcome=failed": "0:",
+		} {
+			var got struct {
+				All      int
+				Requests []struct{ ID int }
+			}
+			w := ask(s, request("GET", "/-/requests"+query, ""))
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || !strings.Contains(w.Body.String(), `"requests":[`) {
+				t.Fatalf("%s: %v: %s", query, err, w.Body)
+			}
+			text := fmt.Sprintf("%d:", got.All)
+			for _, r := range got.Requests {
+				text += fmt.Sprint(" ", r.ID)
+			}
+			if text != want {
+				t.Errorf("%s: got %s, want %s", query, text, want)
+			}
+		}
+		for query, want := range map[string]string{
+			"?outcome=lost": `outcome: want answered, failed, broke-off or left, not "lost"`, "?limit=many": `limit: want a whole number from 0, not "many"`,
+		} {
+			if w := ask(s, request("GET", "/-/requests"+query, "")); w.Code != http.StatusBadRequest || message(t, w) != want {
+				t.Errorf("%s: got %d, %s; want 400, %s", query, w.Code, w.Body, want)
+			}
+		}
+	})
+}
+
+// Without a history there is nothing to show, which is no error.
+func TestTraffic_WithoutHistoryIsEmpty(t *testing.T) {
+	s := server.New(server.Config{Gateway: &fake{}})
+	for path, want := range map[string]string{
+		"/-/traffic":  `{"held":{"calls":0,"outageMs":0,"retries":0,"waitedMs":0,"sinceMs":0},"upstreams":[]}`,
+		"/-/requests": `{"all":0,"requests":[]}`, "/-/setup": `{"token":false,"programs":[]}`,
+	} {
+		if got := strings.TrimSpace(ask(s, request("GET", path, "")).Body.String()); got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+	}
+}
+
+func TestSetup_ShowsProgramsAndWhetherATokenIsNeeded(t *testing.T) {
+	s := server.New(server.Config{Gateway: &fake{}, Token: "0123456789abcdef", Programs: []server.Program{{Name: "claude", File: "~/.claude/settings.json", Text: "{url}"}}})
+	got := strings.TrimSpace(ask(s, request("GET", "/-/setup", "", "X-Ridethrough-Token", "0123456789abcdef")).Body.String())
+	if want := `{"token":true,"programs":[{"name":"claude","file":"~/.claude/settings.json","text":"{url}"}]}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Who may only use the providers sees nothing of what others do.
+func TestTraffic_NeedsTheScopeToSee(t *testing.T) {
+	tokens := []access.Token{
+		{Name: "user", Scope: access.Use, Hash: access.Hash("user-user-user-user")},
+		{Name: "reader", Scope: access.See, Hash: access.Hash("reader-reader-reader")},
+	}
+	s := server.New(server.Config{Gateway: &fake{}, Tokens: func() []access.Token { return tokens }})
+	for _, path := range []string{"/-/traffic", "/-/requests", "/-/setup"} {
+		for token, want := range map[string]int{"": http.StatusUnauthorized, "user-user-user-user": http.StatusForbidden, "reader-reader-reader": http.StatusOK} {
+			if got := ask(s, request("GET", path, "", "X-Ridethrough-Token", token)).Code; got != want {
+				t.Errorf("%s with token %q: got %d, want %d", path, token, got, want)
+			}
+		}
+	}
+}
