@@ -59,6 +59,7 @@ type Call struct {
 	Stream   bool      // the answer is to be streamed
 	Began    time.Time // when it arrived
 	Parent   string    // the client's traceparent header (W3C Trace Context); "": none
+	Replica  string    // of the fleet, where it is; "": this one
 }
 
 // idBound is how much is kept of what a client sends about itself.

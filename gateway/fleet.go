@@ -14,6 +14,7 @@ import (
 // Nothing is told of a request whose first try is answered, and no request waits for another gateway.
 type Fleet struct {
 	Replica string // this gateway's name, which no other has
+	First   int64  // before the numbers of its requests, so that no other gateway has the same
 
 	// Tell has all others hear an entry. It must not block, and entries may be lost: then a client that comes back
 	// elsewhere begins anew.

@@ -62,6 +62,9 @@ func New(c Config) (*Gateway, error) {
 	if err := g.Use(c); err != nil {
 		return nil, err
 	}
+	if c.Fleet != nil {
+		g.requests.Store(c.Fleet.First)
+	}
 	return g, nil
 }
 

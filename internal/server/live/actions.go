@@ -57,9 +57,14 @@ func (l *Live) serveWait(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a, ok := readAction(w, r)
+	if !ok {
+		return
+	}
+	done, err := l.act(r.Context(), id, a.Do)
 	switch {
-	case !ok:
-	case l.Gateway.Act(id, a.Do):
+	case err != nil:
+		rest.Refuse(w, http.StatusGatewayTimeout, "request %d: %v", id, err)
+	case done:
 		rest.Answer(w, http.StatusOK, a)
 	case a.Do == gateway.Skip && slices.ContainsFunc(l.loadCalls(), func(v callWait) bool { return v.ID == id }):
 		p := rest.Problem(http.StatusConflict, "request %d has no fallback to skip to at the moment", id)
@@ -68,6 +73,20 @@ func (l *Live) serveWait(w http.ResponseWriter, r *http.Request) {
 	default:
 		gone()
 	}
+}
+
+// fleet is a gateway whose requests may wait at other replicas.
+type fleet interface {
+	// ActAnywhere is Act for all of them. With an error it is not known whether the request is anywhere.
+	ActAnywhere(ctx context.Context, id int64, do gateway.Command) (done bool, err error)
+}
+
+// act acts on a request.
+func (l *Live) act(ctx context.Context, id int64, do gateway.Command) (done bool, err error) {
+	if f, ok := l.Gateway.(fleet); ok {
+		return f.ActAnywhere(ctx, id, do)
+	}
+	return l.Gateway.Act(id, do), nil
 }
 
 // serveUpstream shows one upstream, or acts on all waits for it.

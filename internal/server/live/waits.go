@@ -64,6 +64,7 @@ type callWait struct {
 	Outage       string `json:"outage,omitzero"`       // whose end it waits for, by its name among those of the upstream; left out: none
 	Next         string `json:"next,omitzero"`         // the fallback where skip sends it; left out: none
 	Limit        string `json:"limit,omitzero"`        // for which it waits, in words; left out: it waits for no limit
+	Replica      string `json:"replica,omitzero"`      // of the fleet, that has it; left out: the one that answers
 
 	CachedUntil time.Time `json:"cachedUntil,omitzero"` // the end of the session's prompt cache at the upstream; left out: none is known
 	CacheTokens int64     `json:"cacheTokens,omitzero"` // that it holds
@@ -89,7 +90,7 @@ func (l *Live) loadCalls() []callWait {
 		w := &from[i]
 		all[i] = callWait{
 			ID: w.ID, State: w.State, Session: w.Session, Client: w.Client, API: w.API, Upstream: w.Upstream,
-			Model: w.Model, Stream: w.Stream, Held: w.Held, AfterContent: w.AfterContent, Outage: outageName(w.Outage), Next: w.Next, CachedUntil: api.Time(w.Cache.Until), CacheTokens: w.Cache.Tokens, WaitView: ViewWait(&w.Wait, w.Retries(), w.Began, now),
+			Model: w.Model, Stream: w.Stream, Held: w.Held, AfterContent: w.AfterContent, Outage: outageName(w.Outage), Next: w.Next, CachedUntil: api.Time(w.Cache.Until), CacheTokens: w.Cache.Tokens, Replica: w.Replica, WaitView: ViewWait(&w.Wait, w.Retries(), w.Began, now),
 		}
 		if p := w.Place; p != nil {
 			all[i].Limit = p.String()
