@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/term"
 )
 
 // NewModel returns the model of Run without a terminal; print prints lines above
@@ -90,3 +92,17 @@ func (s Stream) Add(text string) {
 
 // OnLight are the colors of our lines on a light background.
 var OnLight = map[string]color.Color{"amber": darkAmber, "green": darkGreen, "red": darkRed, "cyan": darkCyan}
+
+// Screen is the part of a terminal that Run draws on.
+type Screen struct{ *screen }
+
+// NewScreen returns the screen of a terminal with 256 colors.
+func NewScreen(out term.File) Screen {
+	return Screen{&screen{out: out, profile: colorprofile.ANSI256}}
+}
+
+// Print prints a text above the next view.
+func (s Screen) Print(text string) { s.print(text, nil)() }
+
+// Draw draws a view.
+func (s Screen) Draw(v tea.View) { s.draw(v) }

@@ -19,21 +19,16 @@ import (
 
 // runLive shows the conversation on a screen whose last lines are redrawn.
 func runLive(ctx context.Context, c Config) (err error) {
-	m := newModel(ctx, c, func(text string, then tea.Msg) tea.Cmd {
-		return tea.Sequence(tea.Println(text), func() tea.Msg { return then })
-	})
+	s := &screen{}
+	m := newModel(ctx, c, s.print)
 	in := &terminalInput{}
-	in.File, _ = c.In.(*os.File) // Interactive has checked it
-	p := tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(c.Out), tea.WithEnvironment(terminalEnv(c.Env)),
-		tea.WithColorProfile(colorProfile(m.paint, c.Env)), tea.WithoutSignalHandler(),
-		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg {
-			m.followReflow(c.Out, msg)
-			return msg
-		}))
+	in.File, _ = c.In.(*os.File) // Interactive has checked both
+	s.out, _ = c.Out.(*os.File)
+	s.profile = colorProfile(m.paint, c.Env)
+	p := tea.NewProgram(onScreen{m, s}, tea.WithInput(in), tea.WithOutput(s), tea.WithEnvironment(terminalEnv(c.Env)),
+		tea.WithColorProfile(s.profile), tea.WithoutSignalHandler())
 	in.onEnd = func() { go p.Send(quitMsg{}) }
-	// Some terminals (tmux) keep what is erased from the first row on:
-	// a view that starts there would be left in the scrollback with every frame.
-	_, _ = io.WriteString(c.Out, "\r\n")
+	_, _ = io.WriteString(c.Out, "\r\n") // some terminals (tmux) keep what is erased from the first row on
 	stop := context.AfterFunc(ctx, func() { p.Send(quitMsg{}) })
 	defer stop()
 	_, err = p.Run()

@@ -1,14 +1,12 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"strings"
 	"time"
 
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/llm"
@@ -58,7 +56,6 @@ type model struct {
 
 	pending    []string // lines to print
 	printing   bool
-	printAfter time.Time // nothing is printed before this
 	printAbove func(text string, then tea.Msg) tea.Cmd
 	needsGap   bool // the line printed last is not blank
 
@@ -209,43 +206,21 @@ func (m *model) ensureGap() {
 
 // flush prints pending lines. One batch is in progress at a time, because commands have no order.
 func (m *model) flush() tea.Cmd {
-	if m.printing || len(m.pending) == 0 || time.Now().Before(m.printAfter) {
+	if m.printing || len(m.pending) == 0 {
 		return nil
 	}
-	var text strings.Builder
-	rows := 0
-	for len(m.pending) > 0 && (rows == 0 || rows+rowCount(m.pending[0], m.width) <= m.maxBatchRows()) {
-		if rows > 0 {
-			text.WriteByte('\n')
-		}
-		text.WriteString(cmp.Or(m.pending[0], " ")) // an empty text prints nothing
-		rows += rowCount(m.pending[0], m.width)
-		m.pending = m.pending[1:]
-	}
-	m.printing = true
-	return m.printAbove(text.String(), printedMsg{})
+	text := strings.Join(m.pending, "\n")
+	m.printing, m.pending = true, nil
+	return m.printAbove(text, printedMsg{})
 }
 
-// maxBatchRows is how many rows are printed at once. The view, an earlier state of which may still
-// be on the screen, leaves them free: otherwise lines would scroll off unseen and be kept nowhere.
-func (m *model) maxBatchRows() int { return max(1, m.height/3) }
-
-// rowCount is how many rows a line takes.
-func rowCount(line string, width int) int { return 1 + max(0, lipgloss.Width(line)-1)/width }
-
-// resize fits the view to the window. In a smaller window the view is drawn before there is room to print.
+// resize fits the view to the window.
 func (m *model) resize(width, height int) tea.Cmd {
-	if height < m.height || width < m.width {
-		m.printAfter = time.Now().Add(resizeQuiet)
-	}
 	m.width, m.height = max(1, width), max(1, height)
 	m.composer.SetWidth(max(4, m.width-1))
 	m.fitComposer()
 	return nil
 }
-
-// resizeQuiet is a few frames.
-const resizeQuiet = 100 * time.Millisecond
 
 // showHint shows a hint for a while.
 func (m *model) showHint(hint string) {

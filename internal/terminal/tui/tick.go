@@ -48,8 +48,7 @@ func (m *model) onTick(t tickMsg) tea.Cmd {
 	return nil
 }
 
-// nextChange is how long until the text on the screen changes or lines may be printed; false: no
-// change is due.
+// nextChange is how long until the text on the screen changes; false: no change is due.
 func (m *model) nextChange(now time.Time) (after time.Duration, need bool) {
 	soonest := func(d time.Duration) {
 		if d > 0 && (!need || d < after) {
@@ -65,9 +64,6 @@ func (m *model) nextChange(now time.Time) (after time.Duration, need bool) {
 	case m.turn.id != "":
 		worked := now.Sub(m.turn.started)
 		soonest(worked.Truncate(time.Second) + time.Second - worked)
-	}
-	if len(m.pending) > 0 {
-		soonest(m.printAfter.Sub(now))
 	}
 	if m.hint != "" {
 		soonest(m.hintEnds.Sub(now))

@@ -22,13 +22,16 @@ func (m *model) View() tea.View {
 		return v
 	}
 	typed, below := m.inputLines(), m.footer()
-	above := m.linesAbove(max(0, m.height-m.maxBatchRows()-len(typed)-len(below)))
+	above := m.linesAbove(max(0, m.height-m.roomAbove()-len(typed)-len(below)))
 	v.SetContent(strings.Join(slices.Concat(above, typed, below), "\n"))
 	if v.Cursor = m.cursor(); v.Cursor != nil {
 		v.Cursor.Y += len(above)
 	}
 	return v
 }
+
+// roomAbove is how many rows the view leaves to what is printed.
+func (m *model) roomAbove() int { return max(1, m.height/3) }
 
 // linesAbove are at most room lines above the composer. The status goes before other lines, and the
 // end of the answer takes what is left.
