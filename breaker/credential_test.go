@@ -10,12 +10,26 @@ import (
 )
 
 func TestCredential_DependsOnCredentialsOnly(t *testing.T) {
+	dependsOnCredentialsOnly(t, breaker.Credential)
+}
+
+func TestCommonCredential_IsTheSameInAllProcesses(t *testing.T) {
+	dependsOnCredentialsOnly(t, breaker.CommonCredential)
+	const want = "2dch09i9y2nrl" // computed by another process
+	if got := breaker.CommonCredential(http.Header{"X-Api-Key": {"sk-mine"}}, &url.URL{}); got != want {
+		t.Errorf("the credential sk-mine is %s, want %s as everywhere", got, want)
+	}
+}
+
+// dependsOnCredentialsOnly checks a function that names credentials.
+func dependsOnCredentialsOnly(t *testing.T, credential func(http.Header, *url.URL) string) {
+	t.Helper()
 	name := func(query string, headers ...string) string {
 		h := http.Header{}
 		for i := 0; i+1 < len(headers); i += 2 {
 			h.Set(headers[i], headers[i+1])
 		}
-		return breaker.Credential(h, &url.URL{RawQuery: query})
+		return credential(h, &url.URL{RawQuery: query})
 	}
 	mine := name("", "X-Api-Key", "sk-mine", "X-Request-Id", "1")
 	if mine != name("alt=sse", "X-Api-Key", "sk-mine", "X-Request-Id", "2") {

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/clip"
 	"github.com/ridethrough/ridethrough/internal/dialect"
@@ -67,7 +66,7 @@ type call struct {
 func newCall(g *Gateway, s *setup, up *upstream, to endpoint, d *dialect.Dialect, w http.ResponseWriter, r *http.Request) *call {
 	c := &call{
 		gateway: g, setup: s, upstream: up, endpoint: to, dialect: d, w: w, out: send.Writer{ResponseWriter: w}, r: r,
-		arrived: time.Now(), credential: breaker.Credential(r.Header, r.URL), tenant: tenantOf(r),
+		arrived: time.Now(), credential: s.credential(r.Header, r.URL), tenant: tenantOf(r),
 	}
 	if preamble.Accepted(r.Header) {
 		c.preamble = &preamble.Writer{ResponseWriter: w}

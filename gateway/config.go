@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/policy"
@@ -25,6 +26,11 @@ type Config struct {
 	Receive   *Receive            // how slowly clients may send them; nil: DefaultReceive()
 	Fleet     *Fleet              // the gateways beside this one; nil: it is alone
 	OnEvent   func(Event)         // called for each event, by concurrent requests; nil: none
+
+	// Share is called with the breaker of each upstream that is new, before its first call, such as to join it with
+	// those of the same upstream in other gateways. Credentials then have the same names in all. nil: it is shared
+	// with none.
+	Share func(upstream string, base *url.URL, b *breaker.Breaker)
 
 	// Learned returns what has been learned of an upstream, by its name, such as by an earlier process; nil: an
 	// upstream learns as long as it keeps its name and base URL.

@@ -23,6 +23,8 @@ type setup struct {
 	detached  Detached
 	fleet     *Fleet
 	onEvent   func(Event)
+
+	credential func(http.Header, *url.URL) string // names the credentials of a request
 }
 
 // upstream is one configured provider.
@@ -51,6 +53,9 @@ func (g *Gateway) build(c Config, before *setup) *setup {
 		limits = *c.Receive
 	}
 	s := &setup{receive: limits.limits(), detached: c.Detached.withDefaults(), faults: c.Faults, fleet: c.Fleet, onEvent: c.OnEvent}
+	if s.credential = breaker.Credential; c.Share != nil {
+		s.credential = breaker.CommonCredential
+	}
 	for _, u := range c.Upstreams {
 		if u.Policy == nil {
 			u.Policy = &c.Policy
@@ -64,7 +69,7 @@ func (g *Gateway) build(c Config, before *setup) *setup {
 		}
 		up := &upstream{Upstream: u, api: apiOf(u.API), baseURL: *u.baseURL()}
 		up.prefix, up.escaped = up.pathPrefix()
-		up.breaker = before.breakerOf(up)
+		up.breaker = before.breakerOf(up, c.Share)
 		up.learned = before.learnedOf(up, c.Learned)
 		up.connections = before.transportOf(up, c.Base)
 		if up.transport = up.connections; up.Key != nil {
@@ -97,11 +102,15 @@ func (s *setup) same(up *upstream) *upstream {
 }
 
 // breakerOf returns the breaker that an upstream had before, or a new one.
-func (s *setup) breakerOf(up *upstream) *breaker.Breaker {
+func (s *setup) breakerOf(up *upstream, share func(string, *url.URL, *breaker.Breaker)) *breaker.Breaker {
 	if old := s.same(up); old != nil {
 		return old.breaker
 	}
-	return breaker.New(up.Name)
+	b := breaker.New(up.Name)
+	if share != nil {
+		share(up.Name, &up.baseURL, b)
+	}
+	return b
 }
 
 // learnedOf returns what has been learned of an upstream.

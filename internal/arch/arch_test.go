@@ -136,7 +136,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/server",
-		uses: "gateway internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy turn internal/operation/history internal/operation/statusfeed internal/operation/tenant internal/server/rest internal/server/stream internal/server/feed internal/server/description internal/server/live",
+		uses: "breaker internal/fleet gateway internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy turn internal/operation/history internal/operation/statusfeed internal/operation/tenant internal/server/rest internal/server/stream internal/server/feed internal/server/description internal/server/live",
 	},
 	{
 		floor: 3, path: "internal/server/conversations", uses: "breaker gateway internal/operation/archive internal/operation/history internal/send internal/server/audit conversation store turn wire internal/server/api internal/server/rest internal/server/stream internal/server/live internal/server/views",
@@ -149,7 +149,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/telemetry/tracing"},
 	{floor: 3, path: "internal/operation/telemetry/tracing/tracingtest", uses: "internal/operation/telemetry/tracing"},
 	{floor: 3, path: "internal/operation/telemetry/otlp", uses: "fault/classify internal/operation/telemetry/tracing policy retry", parts: "google.golang.org/protobuf/encoding/protowire"},
-	{floor: 3, path: "internal/operation/telemetry", uses: "internal/operation/tenant internal/operation/metrics internal/operation/telemetry/otlp internal/operation/telemetry/tracing breaker fault gateway internal/operation/history policy turn"},
+	{floor: 3, path: "internal/operation/telemetry", uses: "internal/fleet internal/operation/tenant internal/operation/metrics internal/operation/telemetry/otlp internal/operation/telemetry/tracing breaker fault gateway internal/operation/history policy turn"},
 	{floor: 3, path: "internal/operation/turns", uses: "agent conversation fault gateway internal/operation/telemetry turn"},
 	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy ratelimit retry internal/clock internal/operation/config"},
 	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging internal/terminal/printable", parts: "golang.org/x/term"},
@@ -176,7 +176,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/cli/agentcmd",
-		uses: "fault/classify agent conversation council fault internal/app internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
+		uses: "breaker internal/fleet internal/fleet/sharing internal/fleet/storelink fault/classify agent conversation council fault internal/app internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
 			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history internal/operation/telemetry internal/operation/turns " +
 			"internal/operation/logging internal/server internal/server/api internal/server/audit internal/server/client internal/server/conversations internal/server/councils internal/server/description internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/members internal/terminal/printable internal/terminal/tui " +
 			"llm policy store store/background turn wire",

@@ -132,10 +132,24 @@ func TestServe_StartedWhileNATSIsAway(t *testing.T) {
 	o := natstest.Options(t.TempDir())
 	o.Port = port
 	natstest.Run(t, o)
+	other := start(t, "serve", "--listen", "127.0.0.1:0", "--nats", natstest.URL(port))
 	s.waitForLog(t, "conversations are available")
 	if status, text := call(t, "GET", url+"/-/conversations", ""); status != 200 {
 		t.Errorf("GET conversations with NATS: got %d %s, want 200", status, text)
 	}
+	for {
+		line := s.waitForLog(t, "fleet")
+		if line["replicas"] == 2.0 {
+			break
+		}
+	}
+	if status, text := call(t, "GET", url+"/-/", ""); status != 200 || !strings.Contains(text, `"fleet":{"name":"main",`) || !strings.Contains(text, `"connected":true`) {
+		t.Errorf("GET /-/ of one of two gateways with NATS: got %d %s, want the fleet main, connected", status, text)
+	}
+	if _, text := call(t, "GET", url+"/-/metrics", ""); !strings.Contains(text, "ridethrough_fleet_replicas 2\n") || !strings.Contains(text, "ridethrough_fleet_connected 1\n") {
+		t.Errorf("metrics of one of two gateways with NATS: want 2 replicas and the connection in\n%s", text)
+	}
+	other.stop()
 	if code := s.stop(); code != 0 {
 		t.Errorf("serve exits with %d, want 0", code)
 	}

@@ -96,8 +96,27 @@ func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 		Version string       `json:"version,omitzero"`
 		Process int          `json:"process"` // the id that the lock of a store names
 		Since   time.Time    `json:"since"`
+		Fleet   *fleetView   `json:"fleet,omitempty"`
 		Routes  []rest.Route `json:"routes"`
-	}{"ridethrough", s.config.Version, os.Getpid(), s.since, s.routes})
+	}{"ridethrough", s.config.Version, os.Getpid(), s.since, s.fleet(), s.routes})
+}
+
+// fleetView is the fleet of which the gateway is a replica.
+type fleetView struct {
+	Name      string    `json:"name"`
+	Replica   string    `json:"replica"`   // this one
+	Connected bool      `json:"connected"` // else it is alone
+	Since     time.Time `json:"since"`
+	Replicas  []string  `json:"replicas"` // those that live, this one included
+}
+
+// fleet returns the fleet; nil: there is none.
+func (s *Server) fleet() *fleetView {
+	if s.config.Fleet == nil {
+		return nil
+	}
+	f := s.config.Fleet.Status()
+	return &fleetView{f.Name, f.ID, f.Connected, f.Since.UTC().Truncate(time.Millisecond), f.Members}
 }
 
 // status is the answer of livez and readyz.

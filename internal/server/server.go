@@ -13,10 +13,13 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/fleet"
 	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/statusfeed"
@@ -56,6 +59,10 @@ type Config struct {
 	OpenAPI       string                                // describes them; "": nothing does
 	Conversations live.Conversations                    // that are shown beside the gateway's requests; nil: there are none
 	Store         func() (warnings []string, err error) // the health of their store; nil: there is none
+
+	Fleet *fleet.Fleet // of which the gateway is a replica; nil: it is on its own
+	// Share joins the breaker of an upstream with those of the other replicas; nil: there are none.
+	Share func(upstream string, base *url.URL, b *breaker.Breaker)
 
 	OnTurn func(gateway.Event) // gets what happens in turns, see package turns; nil: nothing does
 	// Group begins the span of a council, see package turns; nil: it has none.

@@ -76,7 +76,7 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, conf func
 	to.Conversations, to.Store = served, (&serverconversations.Health{Store: opened}).Current
 	to.Extensions = append(to.Extensions, served, council)
 	if dir == "" {
-		return end, nil
+		return joinFleet(to, conf().Fleet, opened, end), nil
 	}
 	stop := writeHistory(ctx, opened, to.History, end)
 	return func() { stop(); to.Audit.Close() }, nil

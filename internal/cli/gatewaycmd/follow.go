@@ -71,6 +71,7 @@ func (g *reloader) policies() []server.Policy {
 // use applies a new configuration. One with a mistake changes nothing.
 func (g *reloader) use(t configflags.Resolved, err error) {
 	t.Gateway.OnEvent, t.Gateway.Learned = g.inForce.Gateway.OnEvent, g.inForce.Gateway.Learned
+	t.Gateway.Share = g.inForce.Gateway.Share
 	t.Gateway.Faults = g.inForce.Gateway.Faults
 	if was := g.inForce.Config.File; err == nil && was != "" && t.Config.File == "" {
 		err = fmt.Errorf("%s was deleted", was)
@@ -116,7 +117,7 @@ func logWarnings(log *slog.Logger, c *config.Config) {
 func split(all []config.Change) (now, late []string) {
 	for _, c := range all {
 		field, _, _ := strings.Cut(c.Field, ".")
-		if slices.Contains([]string{"listen", "tls", "token", "tokens", "hosts", "origins", "spool", "nats-replicas"}, field) {
+		if slices.Contains([]string{"listen", "tls", "token", "tokens", "hosts", "origins", "spool", "fleet", "nats-replicas"}, field) {
 			late = append(late, c.String())
 		} else {
 			now = append(now, c.String())

@@ -171,12 +171,15 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 		func(e gateway.Event) { c.tell.Watch(e); served.Feed.Watch(e); served.History.Watch(e) },
 		c.dog.Loop("the loop that handles the gateway's events"))
 	defer events.close()
-	t.Gateway.OnEvent, t.Gateway.Learned = events.Watch, served.History.Learned
+	t.Gateway.OnEvent, t.Gateway.Learned, t.Gateway.Share = events.Watch, served.History.Learned, served.Share
 	g, err := start(l.Addr().String(), t)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	c.tell.Show(g, served.History)
+	if served.Fleet != nil {
+		c.tell.ShowFleet(served.Fleet)
+	}
 	if served.Conversations != nil {
 		c.tell.ShowTurns(served.Conversations.Upstreams, served.History)
 	}

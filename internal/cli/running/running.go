@@ -170,6 +170,16 @@ type Info struct {
 	Version string    `json:"version"`
 	Process int       `json:"process"`
 	Since   time.Time `json:"since"`
+	Fleet   *Fleet    `json:"fleet,omitempty"` // nil: it is on its own
+}
+
+// Fleet is what a gateway says of the fleet of which it is a replica.
+type Fleet struct {
+	Name      string    `json:"name"`
+	Replica   string    `json:"replica"`
+	Connected bool      `json:"connected"`
+	Since     time.Time `json:"since"`
+	Replicas  []string  `json:"replicas"`
 }
 
 // Info returns what the gateway says of itself.

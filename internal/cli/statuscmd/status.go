@@ -81,6 +81,9 @@ func (v *status) print(out io.Writer, program string, now time.Time) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "gateway\t%s, %s, process %d\n", v.URL, v.Version, v.Process)
 	fmt.Fprintf(w, "running\tfor %s, since %s\n", display.Duration(max(time.Second, now.Sub(v.Since))), display.Clock(v.Since, now))
+	if f := v.Fleet; f != nil {
+		fmt.Fprintf(w, "fleet\t%s\n", fleetText(f, now))
+	}
 	fmt.Fprintf(w, "page\t%s/-/ui/\n", v.URL)
 	var unused []string
 	for _, u := range v.Upstreams {
@@ -99,6 +102,14 @@ func (v *status) print(out io.Writer, program string, now time.Time) error {
 	}
 	fmt.Fprintf(w, "waiting\t%s\n", v.waiting(program, now))
 	return w.Flush()
+}
+
+// fleetText describes a gateway's fleet in a line.
+func fleetText(f *running.Fleet, now time.Time) string {
+	if !f.Connected {
+		return fmt.Sprintf("%s: alone for %s, without a connection with the NATS servers; %s", f.Name, display.Duration(max(time.Second, now.Sub(f.Since))), f.Replica)
+	}
+	return fmt.Sprintf("%s: %s; this is %s", f.Name, plural.Count(len(f.Replicas), "replica", "replicas"), f.Replica)
 }
 
 // waiting says what waits, in a line.

@@ -26,6 +26,12 @@ import (
 // DefaultListen is the default address of the gateway.
 const DefaultListen = "127.0.0.1:8484"
 
+// DefaultFleet is the fleet of a gateway with NATS servers, and NoFleet keeps it out of any.
+const (
+	DefaultFleet = "main"
+	NoFleet      = "none"
+)
+
 // Config is a configuration: the values of the file, their overrides and the defaults.
 type Config struct {
 	File    string   // its path; "": no file
@@ -34,7 +40,8 @@ type Config struct {
 	Origins []string // of web pages that may use the gateway, besides its own
 	Log     string   // debug, info, warn or error
 
-	Replicas int // of conversations on NATS servers; 0: one on each server, up to 3
+	Fleet    string // of the gateways that share outages, with NATS servers; "": DefaultFleet, NoFleet: none
+	Replicas int    // of conversations on NATS servers; 0: one on each server, up to 3
 
 	token      secret
 	tls        keyPair

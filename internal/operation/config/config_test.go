@@ -68,6 +68,7 @@ notices:
     here: {kind: desktop}
   after: 2m
   remind: none
+fleet: eu-1
 nats-replicas: 3
 log: debug
 `
@@ -113,7 +114,7 @@ func TestUnits_ParseAndShow(t *testing.T) {
 // mistakes are files with one mistake each, and its error.
 var mistakes = []struct{ text, want string }{
 	{"polcy: patient", `1:1: unknown field "polcy"; did you mean policy?`},
-	{"color: red", `1:1: unknown field "color"; want listen, tls, token, tokens, hosts, origins, policy, quota, supervisor, policies, upstreams, mcp, agents, faults, spool, receive, detached, notices, nats-replicas or log`},
+	{"color: red", `1:1: unknown field "color"; want listen, tls, token, tokens, hosts, origins, policy, quota, supervisor, policies, upstreams, mcp, agents, faults, spool, receive, detached, notices, fleet, nats-replicas or log`},
 	{"listen: a:1\nlisten: b:2", `2:1: duplicate field "listen", first on line 1`},
 	{"listen: 8484", `1:9: "8484"; want HOST:PORT, such as 127.0.0.1:8484`},
 	{"listen: [a]", `1:9: a list; want HOST:PORT, such as 127.0.0.1:8484`},
@@ -159,6 +160,7 @@ var mistakes = []struct{ text, want string }{
 	{"upstreams: {openai: {fallback: [{after: 1m}]}}", `1:33: a fallback needs the field to with the name of an upstream`},
 	{"upstreams: {openai: {routes: [{models: ['[a']}]}}", `1:41: "[a"; want a model's name or a pattern such as claude-opus-*`},
 	{"policy: {backoff: [1s], multiplier: '2'}", `1:37: "2"; want a number from 1, such as 2`},
+	{"fleet: a.b", `1:8: "a.b"; want 1 to 40 letters, digits, - and _`},
 	{"nats-replicas: 0", `1:16: "0"; want a number from 1 to 5`},
 	{"nats-replicas: 6", `1:16: "6"; want a number from 1 to 5`},
 	{"nats-replicas: '3'", `1:16: "3"; want a number from 1 to 5`},

@@ -76,6 +76,9 @@ func keeping() []field[Config] {
 		newField("notices", notifies(), func(c *Config) *notices { return &c.notices }, fieldDoc{
 			"Who is told about outages and limits, by webhook, ntfy, Slack or on the desktop.", "", "no one",
 		}),
+		newField("fleet", fleets(), func(c *Config) *string { return &c.Fleet }, fieldDoc{
+			"The fleet of the gateway, with `--nats`: gateways with the same name act as one in an outage. `none`: it is on its own.", "", DefaultFleet,
+		}),
 		newField("nats-replicas", replicas(), func(c *Config) *int { return &c.Replicas }, fieldDoc{
 			"How many NATS servers have a copy of the conversations, with `--nats`. `--nats-replicas` overrides it.", "", "one on each server, up to 3",
 		}),

@@ -4,6 +4,7 @@ import (
 	"math"
 	"net"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -109,6 +110,11 @@ func checkedText(words, pattern string, check func(string) bool) codec[string] {
 		}
 		return s, nil
 	}, itself)
+}
+
+// fleets is the codec of a fleet's name.
+func fleets() codec[string] {
+	return checkedText("1 to 40 letters, digits, - and _", `^[A-Za-z0-9_-]{1,40}$`, regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`).MatchString)
 }
 
 // address is the codec of an address to listen on.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/fleet"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/metrics"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry/tracing"
@@ -88,6 +89,17 @@ func (t *Telemetry) Show(b Board, h *history.History) {
 
 // Tenants returns the accounts of tokens, which the metrics show.
 func (t *Telemetry) Tenants() *tenant.Table { return t.tenants }
+
+// ShowFleet adds gauges of the fleet of which the gateway is a replica. It must be called at most once.
+func (t *Telemetry) ShowFleet(f *fleet.Fleet) {
+	connected := t.registry.Gauges(namespace+"fleet_connected", "1 if the gateway is connected with its fleet, 0 if it is alone.")
+	members := t.registry.Gauges(namespace+"fleet_replicas", "Replicas of the fleet that live, this one included.")
+	t.registry.OnScrape(func(s *metrics.Scrape) {
+		now := f.Status()
+		s.Set(connected, float64(oneIf(now.Connected)))
+		s.Set(members, float64(len(now.Members)))
+	})
+}
 
 // ServeHTTP serves the metrics.
 func (t *Telemetry) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.page.ServeHTTP(w, r) }

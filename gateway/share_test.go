@@ -1,0 +1,57 @@
+package gateway_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// toldPeers are peers that note what they are told.
+type toldPeers struct{ news []breaker.News }
+
+func (p *toldPeers) Tell(n breaker.News)              { p.news = append(p.news, n) }
+func (*toldPeers) Turn(breaker.Circuit, int) int      { return 0 }
+func (*toldPeers) Share(breaker.Circuit, int) float64 { return 1 }
+func (*toldPeers) Number() int                        { return 2 }
+
+func TestGateway_BreakersAreSharedOnceEach(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "60")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	defer up.Close()
+	base, _ := url.Parse(up.URL + "/base")
+	peers, shared := &toldPeers{}, []string{}
+	c := gateway.Config{
+		Upstreams: []gateway.Upstream{{Name: "one", API: "anthropic", Base: base}},
+		Policy:    policy.Policy{Retries: 1, MaxRetryAfter: time.Second}, // it gives up at once
+		Share: func(upstream string, base *url.URL, b *breaker.Breaker) {
+			shared = append(shared, upstream+" "+base.Path)
+			b.Join(peers)
+		},
+	}
+	g, err := gateway.New(c)
+	if err == nil {
+		err = g.Use(c) // the same upstream keeps its breaker
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if got := strings.Join(shared, ","); got != "one /base" {
+		t.Errorf("shared %q, want the breaker of the upstream once", got)
+	}
+	r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(`{"model":"m","messages":[]}`))
+	r.Header.Set("X-Api-Key", "sk-mine")
+	g.ServeHTTP(httptest.NewRecorder(), r)
+	if len(peers.news) == 0 || peers.news[0].Credential != breaker.CommonCredential(r.Header, r.URL) {
+		t.Errorf("the peers are told %+v, want of the credential by its common name", peers.news)
+	}
+}

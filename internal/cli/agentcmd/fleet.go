@@ -1,0 +1,49 @@
+package agentcmd
+
+import (
+	"cmp"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/internal/fleet"
+	"github.com/ridethrough/ridethrough/internal/fleet/sharing"
+	"github.com/ridethrough/ridethrough/internal/fleet/storelink"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/store/background"
+)
+
+// joinFleet has the gateway be a replica of a fleet, by way of the NATS servers that have the store. The returned
+// function leaves the fleet and calls end, which closes the store.
+func joinFleet(to *server.Config, name string, opened *background.Store, end func()) func() {
+	name = cmp.Or(name, config.DefaultFleet)
+	if name == config.NoFleet {
+		return end
+	}
+	host, _ := os.Hostname() // it is only to be shown
+	link := storelink.Open(opened)
+	f := fleet.Join(fleet.Config{Name: name, ID: fleet.NewID(host), Transport: link})
+	shares := sharing.Start(f)
+	f.OnChange(func() {
+		if s := f.Status(); s.Connected {
+			to.Log.Info("fleet", "name", s.Name, "replica", s.ID, "replicas", len(s.Members))
+		} else {
+			to.Log.Warn("fleet: alone, without a connection with the NATS servers", "name", s.Name, "replica", s.ID)
+		}
+	})
+	to.Fleet = f
+	to.Share = func(upstream string, base *url.URL, b *breaker.Breaker) { shares.Join(upstreamID(upstream, base), b) }
+	return func() {
+		shares.Close()
+		f.Close()
+		link.Close()
+		end()
+	}
+}
+
+// upstreamID names an upstream in all replicas. One with another base URL is another. A secret in the URL is left out.
+func upstreamID(name string, base *url.URL) string {
+	return name + " " + strings.TrimSuffix(base.Scheme+"://"+base.Host+base.Path, "/")
+}
