@@ -79,6 +79,15 @@ test('the latest requests can be searched and filtered', async (t) => {
   assert.match(await rows.first().innerText(), /curl\/8\.0/)
 })
 
+test('a turn is among the requests, with a link to its conversation', async (t) => {
+  const w = await world(t)
+  const c = await w.post('conversations', { title: 'The attic' })
+  await w.post(`conversations/${c.id}/turns`, { text: 'How many?' })
+  const page = await open(t, w.page + '#/traffic')
+  await page.locator('.requests tbody tr', { hasText: 'anthropic (conversations)' }).getByRole('link', { name: 'conversation' }).click()
+  await shown(page, 'How many?')
+})
+
 for (const colorScheme of ['light', 'dark']) {
   test(`the healthy page is accessible, ${colorScheme}`, async (t) => {
     const w = await lively(t)

@@ -161,6 +161,7 @@ func callerOf(c gateway.Call) string {
 // answered since.
 func (h *History) WatchTurn(e gateway.Event, waited bool) {
 	id, name := callID{conversation: e.Call.Session, turn: e.Call.Turn}, ConversationUpstream(e.Call.Upstream)
+	e.Call.Upstream = name
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if e.Try.N > 0 && !e.Try.Shared {

@@ -139,7 +139,7 @@ func TestRequests_TurnsAreAmongThem(t *testing.T) {
 		Event: turn.Sealed{Status: turn.Done, Metrics: turn.Metrics{Duration: time.Minute, InputTokens: 3, OutputTokens: 4}},
 	}, false)
 	want := history.Request{
-		ID: -1, Turn: "t1", Began: at.Add(-time.Minute), Took: time.Minute, Client: "conversation", Session: "c1", Upstream: "acme", Model: "large",
+		ID: -1, Turn: "t1", Began: at.Add(-time.Minute), Took: time.Minute, Client: "conversation", Session: "c1", Upstream: "conversations:acme", Model: "large",
 		Tries: 1, Outcome: history.Answered, Input: 3, Output: 4,
 	}
 	if got, _ := w.Requests(history.Query{Limit: 1}); len(got) != 1 || got[0] != want {

@@ -54,8 +54,8 @@ func byMinute() scale  { return scale{time.Minute, Minutes} }
 
 func (sc scale) numberOf(t time.Time) int64 { return max(0, t.UnixMilli()/sc.step.Milliseconds()) }
 
-// period is a step of a strip with its counters. An hour and a day of them take 40 KB as a rule, and less than 700 KB
-// if all durations differ.
+// period is a step of a strip with its counters. An hour and a day of them take 50 KB as a rule, and less than 1 MB if
+// all durations differ.
 type period struct {
 	N        int64          `json:"n"` // its number since 1970
 	Requests int            `json:"requests,omitzero"`

@@ -3,6 +3,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 
 import type { Ended, Outcome } from '../api'
+import { part } from '../call'
 import { usePolled } from '../polled'
 import { dated, moment, roughly } from '../time'
 import { capital, count, outcomes, plural } from '../words'
@@ -81,12 +82,11 @@ function Listed({ of: all }: { of: Ended[] }) {
 const today = new Date().toDateString()
 
 function Row({ of: r }: { of: Ended }) {
-  const program = r.client?.split(/[ (]/, 1)[0] || 'unnamed'
   return (
     <tr>
       <th scope="row">{new Date(r.began).toDateString() === today ? moment(r.began) : dated(r.began)}</th>
       <td class={r.outcome}><span class="glyph" aria-hidden="true">{glyphs[r.outcome]}</span> {outcomes[r.outcome]}{r.cause ? `: ${r.cause}` : r.outcome === 'failed' && r.status ? `: ${r.status}` : ''}</td>
-      <td class="who">{program}{r.session ? <span class="session" title={r.session}>{r.session.slice(0, 8)}</span> : null}</td>
+      <td class="who"><Caller of={r} /></td>
       <td>{r.model}</td>
       <td>{nameOf(r.upstream)}</td>
       <td class="number">{r.tries}</td>
@@ -95,4 +95,10 @@ function Row({ of: r }: { of: Ended }) {
       <td class="number">{r.inputTokens || r.outputTokens ? `${count(r.inputTokens ?? 0)}, ${count(r.outputTokens ?? 0)}` : ''}</td>
     </tr>
   )
+}
+
+// Caller names who asked: a program and the beginning of its session, or the conversation of a turn.
+function Caller({ of: r }: { of: Ended }) {
+  if (r.turn && r.session) return <a href={`#/chat/${part(r.session)}`}>{r.client}</a>
+  return <>{r.client || 'unnamed'}{r.session ? <span class="session" title={r.session}>{r.session.slice(0, 8)}</span> : null}</>
 }
