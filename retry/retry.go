@@ -97,7 +97,8 @@ type Permit interface {
 // outlast ctx's deadline is not begun. What a try's error holds open, as an
 // io.Closer in its chain, is closed before a wait and is the caller's at the end.
 func Do[T any](ctx context.Context, r Retrier, try func(ctx context.Context, n int) (T, error)) (T, error) {
-	run := run{Retrier: &r}
+	var run run // not a literal, of which there would be a second copy on the stack for as long as the run waits
+	run.Retrier = r
 	run.begin(ctx)
 	if err := run.finishWait(); err != nil {
 		var none T

@@ -15,7 +15,7 @@ import (
 
 // run is the state of one call.
 type run struct {
-	*Retrier
+	Retrier
 	policy.Run
 	ctx         context.Context // the caller's, marked: what is below must not retry by itself
 	waited      time.Duration
@@ -29,7 +29,7 @@ type run struct {
 // once without hooks and breaker, which are the outer one's.
 func (r *run) begin(ctx context.Context) {
 	if Nested(ctx) {
-		*r.Retrier = Retrier{Policy: policy.Policy{Deadline: r.Policy.Deadline}, Clock: r.Clock}
+		r.Retrier = Retrier{Policy: policy.Policy{Deadline: r.Policy.Deadline}, Clock: r.Clock}
 	} else {
 		ctx = runContext{ctx}
 	}

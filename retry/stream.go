@@ -42,8 +42,7 @@ func StreamWithRest[T any](
 	resume func() Rest[T],
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		own := r // the stream may be ranged over again
-		run := run{Retrier: &own}
+		run := run{Retrier: r}
 		run.begin(ctx)
 		err := run.finishWait()
 		for open, broken := open, (*fault.Error)(nil); err == nil; {

@@ -120,10 +120,11 @@ func (t *Transport) newCall(req *http.Request, d *dialect.Dialect) *call {
 
 // run tries the request until it is answered. It is on the stack of every request that waits.
 func (c *call) run() (*http.Response, error) {
-	if c.Breakers == nil || c.Retry.Breaker != nil {
-		return retry.Do(c.req.Context(), c.Retry, c.try)
+	if c.Breakers != nil && c.Retry.Breaker == nil {
+		return c.runWithBreaker()
 	}
-	return c.runWithBreaker()
+	ctx, try := c.req.Context(), c.try // first, so that there is one copy of Retry
+	return retry.Do(ctx, c.Transport.Retry, try)
 }
 
 // runWithBreaker is run with the breaker of the request's host.

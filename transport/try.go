@@ -19,11 +19,12 @@ type call struct {
 	req     *http.Request
 	dialect *dialect.Dialect // nil: it asks for no answer
 	limits  Limits
-	room    *room  // nil: it waits for none
-	sent    int    // how often it has been sent
-	silent  int    // how often it was silent for too long
-	empty   bool   // a try has had an empty answer: the next one is returned
-	answer  stream // of the first try, as most calls have no other: one allocation for both
+	room    *room        // nil: it waits for none
+	sent    int          // how often it has been sent
+	silent  int          // how often it was silent for too long
+	empty   bool         // a try has had an empty answer: the next one is returned
+	first   http.Request // of the first try, as most calls have no other: one allocation for all three
+	answer  stream       // likewise
 }
 
 // try sends the request once. It returns only answers: a failure before the first
@@ -84,7 +85,8 @@ func (c *call) outgoing(ctx context.Context) (*http.Request, error) {
 		if c.sharesContext() {
 			return c.req, nil
 		}
-		return c.req.WithContext(ctx), nil
+		c.first = *c.req.WithContext(ctx)
+		return &c.first, nil
 	}
 	out := c.req.WithContext(ctx)
 	if c.req.GetBody != nil {

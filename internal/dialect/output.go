@@ -39,7 +39,7 @@ func anthropicOutput(data []byte) Output {
 	default:
 		return SomeOutput
 	}
-	if string(member(end, "stop_reason")) != `"end_turn"` || !isEmpty(member(data, "content")) {
+	if !isEmpty(member(data, "content")) || string(member(end, "stop_reason")) != `"end_turn"` { // the content comes first
 		return SomeOutput
 	}
 	return outputOf(member(member(data, "usage"), "output_tokens"))

@@ -184,9 +184,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, b *receive
 	}
 	switch {
 	case s.needsToken() && hasNoCredential(r):
-		e := &refusalExplainer{ResponseWriter: w, r: r}
-		s.config.Gateway.ServeHTTP(e, r)
-		e.finish()
+		s.serveExplained(w, r)
 		b.Finish(w)
 	default:
 		s.config.Gateway.ServeHTTP(w, r)
@@ -205,6 +203,14 @@ func (s *Server) charge(w http.ResponseWriter, r *http.Request, t access.Token) 
 		return r, false
 	}
 	return r.WithContext(gateway.WithTenant(r.Context(), account)), true
+}
+
+// serveExplained answers a request without a credential. It is no part of serveGateway, which is on the stack of every
+// request that waits.
+func (s *Server) serveExplained(w http.ResponseWriter, r *http.Request) {
+	e := &refusalExplainer{ResponseWriter: w, r: r}
+	s.config.Gateway.ServeHTTP(e, r)
+	e.finish()
 }
 
 // drain refuses new requests, and ends the streams below /-/ and the gateway's waits.
