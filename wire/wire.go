@@ -81,8 +81,10 @@ type Exit struct {
 	Status         string `json:"status"` // "done", "failed" or "aborted", as the turn's
 	ExitCode       int    `json:"exitCode"`
 	Message        string `json:"message,omitzero"`        // why it failed, where no other event says so
-	Saved          string `json:"saved,omitzero"`          // the file with the conversation, to continue it
-	ConversationID string `json:"conversationId,omitzero"` // of the one at a server, to continue it there
+	Saved          string `json:"saved,omitzero"`          // the file with the conversation; left out: none stays
+	Server         string `json:"server,omitzero"`         // the address of the server that has it instead
+	ConversationID string `json:"conversationId,omitzero"` // its id there or in the file; left out: it is not stored
+	TurnID         string `json:"turnId,omitzero"`         // of its latest turn
 }
 
 // Unknown is an event of a type that this package does not know: a reader skips it. Its members are not kept.

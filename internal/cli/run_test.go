@@ -139,8 +139,8 @@ func begun(t *testing.T, events ...string) string {
 func TestRun_ContinuedTurnKeepsItsID(t *testing.T) {
 	file := begun(t)
 	_, out, _ := run(t, agentEnv(t, simulator.Script{}), "run", "--json", "--continue="+file)
-	if events := strings.Count(out, "\n"); events < 4 || strings.Count(out, `"turnId":"a"`) != events-1 { // but for the exit
-		t.Errorf("want only events of turn a and an exit:\n%s", out)
+	if events := strings.Count(out, "\n"); events < 4 || strings.Count(out, `"turnId":"a"`) != events {
+		t.Errorf("want only events of turn a and its exit:\n%s", out)
 	}
 }
 

@@ -90,7 +90,7 @@ type runCmd struct {
 	cut       bool          // the default of --max-wait ends waiting sooner than the policy
 	ended     turn.Sealed   // how the turn has ended; zero: it has not
 	cause     turn.Error    // why it failed
-	saved     string        // the file to continue from; "": none
+	saved     string        // the file that has the turn; "": none
 }
 
 // modelFlags are the flags about models.
@@ -195,10 +195,15 @@ func (c *runCmd) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { c.saved = file.close(c.ended.Status == turn.Done && c.delivered()) }()
-	if events, ok := c.view.(*jsonView); ok {
+	events, _ := c.view.(*jsonView)
+	if events != nil {
 		events.turn = file.turnID
 	}
+	defer func() {
+		if c.saved = file.close(c.completed()); c.saved != "" && events != nil {
+			events.conversation = file.file.Conversation().ID
+		}
+	}()
 	input, err := c.input(ctx, file, args)
 	if err != nil {
 		return err
@@ -294,6 +299,9 @@ func (c *runCmd) delivered() bool {
 	err := c.view.broken()
 	return err == nil || readerLeft(err)
 }
+
+// completed reports whether the turn is done and its answer delivered: there is nothing to continue.
+func (c *runCmd) completed() bool { return c.ended.Status == turn.Done && c.delivered() }
 
 // readerLeft reports whether a write failed because the reader closed the pipe.
 func readerLeft(err error) bool { return errors.Is(err, syscall.EPIPE) }

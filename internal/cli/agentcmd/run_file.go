@@ -161,7 +161,7 @@ func (f *conversationFile) append(_ context.Context, events ...turn.Event) error
 	return err
 }
 
-// close returns the file with which the conversation can be continued; "": there is nothing to continue.
+// close returns the file that has the turn; "": none stays.
 func (f *conversationFile) close(done bool) string {
 	if f.file == nil {
 		return ""
@@ -171,7 +171,7 @@ func (f *conversationFile) close(done bool) string {
 		return ""
 	}
 	_ = f.file.Close() // every record is on the disk already
-	if done || !f.appended {
+	if !f.appended {
 		return ""
 	}
 	return f.file.Name()
@@ -183,7 +183,7 @@ func (c *runCmd) continueCommand() string {
 	switch {
 	case c.serverURL() != "" && c.continued != "" && c.ended.Status != turn.Done:
 		return "ridethrough run --server " + quoted(c.serverURL()) + " --continue=" + quoted(c.continued)
-	case c.saved == "":
+	case c.saved == "" || c.completed():
 		return ""
 	}
 	args := []string{"ridethrough", "run"}

@@ -16,6 +16,7 @@ type jsonView struct {
 	seq    int64
 
 	conversation string // at a server; "": the turn runs here
+	server       string // its address; "": likewise
 	turn         string // the turn in progress, or the last one
 
 	err error
@@ -29,7 +30,11 @@ func (l *jsonView) show(e turn.Event) {
 }
 
 func (l *jsonView) end(status turn.Status, code int, message, saved string) {
-	l.write(wire.Exit{Status: string(status), ExitCode: code, Message: message, Saved: saved, ConversationID: l.conversation})
+	exit := wire.Exit{Status: string(status), ExitCode: code, Message: message, Saved: saved, Server: l.server, ConversationID: l.conversation}
+	if exit.ConversationID != "" {
+		exit.TurnID = l.turn
+	}
+	l.write(exit)
 }
 
 func (l *jsonView) write(b wire.Body) {

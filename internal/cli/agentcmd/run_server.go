@@ -49,7 +49,7 @@ func (c *runCmd) runAtServer(ctx context.Context, args []string) error {
 		return serverError(err)
 	}
 	if events, ok := c.view.(*jsonView); ok {
-		events.conversation = id
+		events.conversation, events.server = id, c.serverURL()
 	}
 	err = c.watch(ctx, server, id, text)
 	if c.ended.Status != turn.Done {
