@@ -208,6 +208,8 @@ func (r *run) drive() error {
 			err = r.seal(need.Status)
 		case turn.Ask:
 			err = r.unlessStopped(r.step)
+		case turn.Shorten:
+			err = r.unlessStopped(func() error { return r.shorten(need.Instruction) })
 		case turn.Use:
 			err = r.unlessStopped(func() error { return r.useTools(need.Calls) })
 		}

@@ -3,7 +3,9 @@ package agent
 import (
 	"strings"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -22,15 +24,32 @@ const (
 // possible, the turn fails with the model's fault.
 func (a *attempt) compact() error {
 	outputs, messages := a.state.Compaction()
-	if len(outputs)+len(messages) == 0 {
+	switch {
+	case len(outputs)+len(messages) == 0:
 		return a.failed()
+	case len(messages) == 0:
+		return a.keep(a.compacted(turn.Compacted{Outputs: outputs}))
 	}
+	return a.replace(outputs, messages, "")
+}
+
+// shorten shortens the history because the user has asked for it. Where there is nothing to leave out, it stays.
+func (r *run) shorten(instruction string) error {
+	r.reportActivity(Step)
+	a := r.attempt(r.current())
+	a.fault, a.stop = &fault.Error{Kind: fault.Refused, Message: "the model gave no summary", Rule: "agent/summary"}, policy.Final
+	messages := a.state.Summarizable()
+	if len(messages) == 0 {
+		return a.keep(a.compacted(turn.Compacted{}))
+	}
+	return a.replace(nil, messages, instruction)
+}
+
+// replace replaces messages by a summary. A model that gives none leaves the turn with the attempt's fault.
+func (a *attempt) replace(outputs []string, messages []llm.Message, instruction string) error {
 	e := turn.Compacted{Outputs: outputs, Messages: len(messages)}
-	if e.Messages == 0 {
-		return a.keep(e)
-	}
 	sum := a.attempt(a.model)
-	sum.summarize(messages)
+	sum.summarize(messages, instruction)
 	switch {
 	case sum.err != nil:
 		sum.answer = llm.Collector{} // half a summary is of no use
@@ -41,12 +60,22 @@ func (a *attempt) compact() error {
 	if e.Summary = sum.answer.Content().Text(); e.Summary == "" || sum.answer.End.Reason == llm.Refusal {
 		return a.failed() // no answer is better than one without the history
 	}
-	return a.keep(append(sum.usageEvents(), e)...)
+	return a.keep(append(sum.usageEvents(), a.compacted(e))...)
+}
+
+// compacted returns the event with the size of the history before and after it.
+func (a *attempt) compacted(e turn.Compacted) turn.Compacted {
+	e.TokensBefore, e.TokensAfter = a.state.Tokens(), a.state.Clone().Apply(e).Tokens()
+	return e
 }
 
 // summarize asks the model for a summary of messages.
-func (a *attempt) summarize(messages []llm.Message) {
-	q := llm.Request{System: summaryPrompt, Messages: []llm.Message{llm.UserMessage(transcript(messages))}, NoStream: a.NoStream}
+func (a *attempt) summarize(messages []llm.Message, instruction string) {
+	system := summaryPrompt
+	if instruction != "" {
+		system += " The user asks of this summary: " + instruction
+	}
+	q := llm.Request{System: system, Messages: []llm.Message{llm.UserMessage(transcript(messages))}, NoStream: a.NoStream}
 	retrier, leave := a.retrier()
 	defer leave()
 	c, err := collect(a.ctx, retrier, a.model, q)

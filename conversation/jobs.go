@@ -87,7 +87,7 @@ func (l *log) waits(id string) bool {
 
 // empty reports whether an input that waits says nothing: a model is to be asked again.
 func (l *log) empty(id string) bool {
-	return slices.ContainsFunc(l.inputs, func(in Input) bool { return in.ID == id && in.Text == "" })
+	return slices.ContainsFunc(l.inputs, func(in Input) bool { return in.ID == id && (in.Text == "" || in.Compact) })
 }
 
 // enqueueNext enqueues a job for the next input.

@@ -17,8 +17,9 @@ type Input struct {
 	Text string // "": nothing, a model is to be asked again
 	At   time.Time
 
-	Steers bool   // the turn in progress takes it up before it asks a model again
-	Parent string // the traceparent of its request; "": none
+	Compact bool   // it asks for a smaller history; Text says what of the summary
+	Steers  bool   // the turn in progress takes it up before it asks a model again
+	Parent  string // the traceparent of its request; "": none
 
 	UntilReset bool // its turn waits for usage windows, whatever its policy says
 }
@@ -50,7 +51,7 @@ type log struct {
 // current is the turn in progress.
 type current struct {
 	id      string // "": none is
-	input   string // what it begins with
+	input   Input  // what it begins with
 	parent  string // the traceparent of its request; "": none
 	began   time.Time
 	with    Settings // as they were then
@@ -96,7 +97,7 @@ func (l *log) fold(r store.Record, content any) {
 		l.lose(store.Damage{Conversation: l.id, N: c.First, Why: "lost"}, c.Noticed)
 		l.noticed = c.Noticed
 	case wire.InputQueued:
-		l.queue(Input{ID: r.Turn, Text: c.Text, At: r.Time, Parent: c.Parent, UntilReset: c.UntilReset})
+		l.queue(Input{ID: r.Turn, Text: c.Text, At: r.Time, Compact: c.Compact, Parent: c.Parent, UntilReset: c.UntilReset})
 	case wire.InputRemoved:
 		l.take(r.Turn)
 		l.forgetFirst(r.Turn)
@@ -172,7 +173,7 @@ func (l *log) open(id string, at time.Time) {
 // begin takes the input of a turn that a worker has taken out of the queue: from here on it does not change.
 func (l *log) begin(id string) {
 	if i := slices.IndexFunc(l.inputs, func(in Input) bool { return in.ID == id }); i >= 0 {
-		l.now.input, l.now.parent, l.now.untilReset = l.inputs[i].Text, l.inputs[i].Parent, l.inputs[i].UntilReset
+		l.now.input, l.now.parent, l.now.untilReset = l.inputs[i], l.inputs[i].Parent, l.inputs[i].UntilReset
 		l.take(id)
 	}
 }

@@ -54,12 +54,27 @@ func (r *Runner) Submit(ctx context.Context, conversation, id, text string) (str
 	if err := checkText(text); err != nil {
 		return "", err
 	}
-	return r.accept(ctx, conversation, id, wire.InputQueued{Text: text}, func(l *log) error {
-		if len(l.inputs) >= MaxQueue {
-			return fmt.Errorf("%w: %d", ErrQueueFull, len(l.inputs))
+	return r.accept(ctx, conversation, id, wire.InputQueued{Text: text}, roomForInput)
+}
+
+// Compact has a turn that replaces the oldest messages by a summary, as an overflow of the model does. It waits for
+// the turns before it, and a model that fails is waited for as in any turn. instruction is what the user asks of
+// the summary; "": nothing. id is as of Submit.
+func (r *Runner) Compact(ctx context.Context, conversation, id, instruction string) (string, error) {
+	if instruction != "" {
+		if err := checkText(instruction); err != nil {
+			return "", err
 		}
-		return nil
-	})
+	}
+	return r.accept(ctx, conversation, id, wire.InputQueued{Text: instruction, Compact: true}, roomForInput)
+}
+
+// roomForInput refuses an input where too many wait.
+func roomForInput(l *log) error {
+	if len(l.inputs) >= MaxQueue {
+		return fmt.Errorf("%w: %d", ErrQueueFull, len(l.inputs))
+	}
+	return nil
 }
 
 // parentKey is the key of a traceparent in a context.

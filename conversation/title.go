@@ -38,7 +38,7 @@ func (l *log) nameByWords() {
 
 // noteFirst notes what the user has said first, or its new text.
 func (l *log) noteFirst(in Input) {
-	if in.Text != "" && (l.first.ID == "" || l.first.ID == in.ID) {
+	if in.Text != "" && !in.Compact && (l.first.ID == "" || l.first.ID == in.ID) {
 		l.first = in
 		l.nameByWords()
 	}

@@ -144,18 +144,21 @@ func (w *worker) resumePoint(now time.Time) (input []turn.Event, start, failed p
 
 // beginning returns the events that begin the turn.
 func (w *worker) beginning() []turn.Event {
-	text := w.log.now.input
+	in := w.log.now.input
 	if w.log.now.id != w.turn {
 		i := slices.IndexFunc(w.log.inputs, func(in Input) bool { return in.ID == w.turn })
 		if i < 0 {
 			return nil
 		}
-		text = w.log.inputs[i].Text
+		in = w.log.inputs[i]
 	}
-	if text == "" {
+	switch {
+	case in.Compact:
+		return []turn.Event{turn.Start{ID: w.turn, Compact: true, Instruction: in.Text}}
+	case in.Text == "":
 		return []turn.Event{turn.Start{ID: w.turn}}
 	}
-	return turn.Begin(w.turn, text)
+	return turn.Begin(w.turn, in.Text)
 }
 
 // resumption returns the events with which a turn that is in progress goes on.

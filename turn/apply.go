@@ -11,7 +11,7 @@ import (
 func (s State) Apply(e Event) State {
 	switch e := e.(type) {
 	case Start:
-		return s.start()
+		return s.start(e)
 	case UserMessage:
 		return s.addUserMessage(llm.UserMessage(e.Text))
 	case AssistantMessage:
@@ -47,13 +47,16 @@ func (s State) Clone() State {
 }
 
 // start begins a turn. One that was never sealed ends where it stands.
-func (s State) start() State {
+func (s State) start(e Start) State {
 	if s.open {
 		s = s.seal()
 	}
 	s.open, s.failed, s.compacted = true, false, false
 	s.steps, s.switches, s.spent = 0, 0, llm.Usage{}
 	s.answered = len(s.history) == 0 || s.history[len(s.history)-1].Role == llm.Assistant && !s.partial
+	if e.Compact {
+		s.shortens = &Shorten{e.Instruction}
+	}
 	return s
 }
 
@@ -134,6 +137,6 @@ func (s State) closeCalls(text string) State {
 // seal ends the turn.
 func (s State) seal() State {
 	s = s.closeCalls("The turn ended before this was answered.")
-	s.open, s.failed = false, false
+	s.open, s.failed, s.shortens = false, false, nil
 	return s
 }

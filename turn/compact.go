@@ -31,6 +31,16 @@ func (s State) Compaction() (outputs []string, messages []llm.Message) {
 	return outputs, rest[:gone]
 }
 
+// Summarizable returns the oldest messages, which a summary may replace so that at most a quarter of the history
+// remains beside it, or the last message. None: nothing can be replaced.
+func (s State) Summarizable() []llm.Message { return s.history[:cut(s.history, size(s.history)/4)] }
+
+// Tokens estimates the tokens of the history.
+func (s State) Tokens() int { return (size(s.history) + bytesPerToken - 1) / bytesPerToken }
+
+// bytesPerToken is how many bytes a token has, roughly.
+const bytesPerToken = 4
+
 // oldest returns the ids of the oldest outputs that make up so many bytes.
 func oldest(history []llm.Message, bytes int) []string {
 	var ids []string
@@ -68,6 +78,9 @@ func cut(history []llm.Message, bytes int) int {
 // compact leaves out the outputs and messages of the event.
 func (s State) compact(e Compacted) State {
 	s.compacted = true
+	if s.shortens != nil {
+		s.shortens, s.answered = nil, true
+	}
 	s.history = without(s.history, e.Outputs)
 	if e.Messages == 0 {
 		return s

@@ -25,6 +25,9 @@ func Type(e Event) string { return e.kind() }
 // Start begins a turn.
 type Start struct {
 	ID string `json:"id,omitzero"` // the turn's; "": it has none
+
+	Compact     bool   `json:"compact,omitzero"`     // the turn makes the history smaller, and answers nothing
+	Instruction string `json:"instruction,omitzero"` // what the user asks of the summary; "": nothing
 }
 
 // UserMessage is what the user says: at the beginning of a turn, or in the middle of one to steer it.
@@ -81,11 +84,14 @@ type Usage struct {
 	llm.Usage
 }
 
-// Compacted means that the history was made smaller, because it did not fit into the model.
+// Compacted means that the history was made smaller, because it did not fit into the model or the user has asked for it.
 type Compacted struct {
 	Outputs  []string `json:"outputs,omitzero"`  // the calls whose outputs were left out, by id
 	Messages int      `json:"messages,omitzero"` // how many of the oldest messages the summary replaces; 0: none
 	Summary  string   `json:"summary,omitzero"`
+
+	TokensBefore int `json:"tokensBefore,omitzero"` // of the history, estimated; 0: not known
+	TokensAfter  int `json:"tokensAfter,omitzero"`
 }
 
 // Switched means that the call goes on at the next upstream, or with the next model.

@@ -28,6 +28,7 @@ type State struct {
 	steps     int       // answers in this turn
 	switches  int       // models left behind in this turn
 	compacted bool      // since the last whole answer
+	shortens  *Shorten  // what the turn is for; nil: it answers
 	spent     llm.Usage // in this turn
 }
 
@@ -52,7 +53,7 @@ func Replay(events ...Event) State {
 	return s
 }
 
-// Need is what has to be done next: [Ask], [Use] or [Seal].
+// Need is what has to be done next: [Ask], [Use], [Shorten] or [Seal].
 type Need interface{ need() }
 
 // Ask is the need for a model to answer the messages.
@@ -65,12 +66,18 @@ type Use struct {
 	Calls []Call
 }
 
+// Shorten is the need to make the history smaller, as the user asks.
+type Shorten struct {
+	Instruction string // for the summary; "": none
+}
+
 // Seal is the need to seal the turn, which is complete.
 type Seal struct{ Status Status }
 
-func (Ask) need()  {}
-func (Use) need()  {}
-func (Seal) need() {}
+func (Ask) need()     {}
+func (Use) need()     {}
+func (Shorten) need() {}
+func (Seal) need()    {}
 
 // Next returns what is needed; nil: nothing, no turn is in progress.
 func (s State) Next() Need {
@@ -81,6 +88,8 @@ func (s State) Next() Need {
 		return Seal{Failed}
 	case len(s.calls) > 0:
 		return Use{s.missing()}
+	case s.shortens != nil:
+		return *s.shortens
 	case s.answered:
 		return Seal{Done}
 	}

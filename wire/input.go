@@ -4,8 +4,9 @@ package wire
 // a waiting input has changed. TurnID is that of the turn that it will begin.
 type InputQueued struct {
 	Ref
-	Text   string `json:"text"`                 // "": none, a model is asked again for what it has left unanswered
-	Parent string `json:"traceparent,omitzero"` // of the request that the input came with (W3C Trace Context)
+	Text    string `json:"text"`                 // "": none, a model is asked again for what it has left unanswered
+	Compact bool   `json:"compact,omitzero"`     // the history is to be made smaller; Text is what the user asks of the summary
+	Parent  string `json:"traceparent,omitzero"` // of the request that the input came with (W3C Trace Context)
 
 	UntilReset bool `json:"untilReset,omitzero"` // its turn waits for a usage window that is spent, whatever the policy says
 }

@@ -83,7 +83,7 @@ func (v *textView) show(e turn.Event) {
 			v.note(screen.Faint, "· %s failed: %s", printable.Line(e.Name), printable.Line(e.Output))
 		}
 	case turn.Compacted:
-		v.note(screen.Faint, display.Compacted)
+		v.note(screen.Faint, "%s", display.CompactedLine(e))
 	default:
 		v.showProvider(e)
 	}

@@ -59,11 +59,12 @@ type Wait struct {
 
 // Input is a user message that waits for its turn.
 type Input struct {
-	ID     string    `json:"id"`
-	Text   string    `json:"text"`
-	At     time.Time `json:"at"`
-	Steers bool      `json:"steers,omitzero"`      // the turn in progress takes it before its next question to the model
-	Parent string    `json:"traceparent,omitzero"` // of the request that it came with (W3C Trace Context)
+	ID      string    `json:"id"`
+	Text    string    `json:"text"`
+	At      time.Time `json:"at"`
+	Compact bool      `json:"compact,omitzero"`     // it makes the history smaller; the text is what it asks of the summary
+	Steers  bool      `json:"steers,omitzero"`      // the turn in progress takes it before its next question to the model
+	Parent  string    `json:"traceparent,omitzero"` // of the request that it came with (W3C Trace Context)
 
 	UntilReset bool `json:"untilReset,omitzero"` // its turn waits for a usage window that is spent, whatever the policy says
 }
@@ -135,6 +136,12 @@ type NewTurn struct {
 	Text string `json:"text"`
 }
 
+// Compact is the body that makes the history of a conversation smaller.
+type Compact struct {
+	ID          string `json:"id,omitzero"`          // of the turn; "": the server chooses one
+	Instruction string `json:"instruction,omitzero"` // what is asked of the summary; "": nothing
+}
+
 // Again is the body that repeats the unanswered question of the last turn.
 type Again struct {
 	ID         string `json:"id,omitzero"`         // of the new turn; "": the server chooses one
@@ -169,9 +176,9 @@ type NewText struct {
 
 // Command is one action in a conversation, as a message of a WebSocket.
 type Command struct {
-	Do     string `json:"do"`              // "say", "again", "stop", "now", "move", "edit", "remove", "steer" or "answer"
-	ID     string `json:"id,omitzero"`     // of the input, or of the call to answer; "" with "say": the server chooses one
-	Text   string `json:"text,omitzero"`   // to say, or the new text of an input
+	Do     string `json:"do"`              // "say", "compact", "again", "stop", "now", "move", "edit", "remove", "steer" or "answer"
+	ID     string `json:"id,omitzero"`     // of the input, or of the call to answer; "" with "say" and "compact": the server chooses one
+	Text   string `json:"text,omitzero"`   // to say, or the new text of an input; with "compact" what is asked of the summary
 	TurnID string `json:"turnId,omitzero"` // of the turn to stop; "": the turn in progress, whichever it is
 	Model  string `json:"model,omitzero"`  // that the turn in progress moves to
 

@@ -64,6 +64,11 @@ func (c Client) Put(ctx context.Context, id, turnID, text string) error {
 	return c.persist(ctx, pathOf(id)+"/turns", api.NewTurn{Text: text, ID: turnID})
 }
 
+// Compact replaces the oldest messages by a summary, in a turn of that id. It retries as Put does.
+func (c Client) Compact(ctx context.Context, id, turnID, instruction string) error {
+	return c.persist(ctx, pathOf(id)+"/compact", api.Compact{ID: turnID, Instruction: instruction})
+}
+
 // Again repeats the unanswered question of the last turn, in a turn of that id. untilReset lets it wait for a usage
 // window. It retries as Put does.
 func (c Client) Again(ctx context.Context, id, turnID string, untilReset bool) error {

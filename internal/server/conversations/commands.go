@@ -20,6 +20,9 @@ func (a *API) do(ctx context.Context, id string, c api.Command) (d api.Done, err
 	case "say":
 		d.ID = ""
 		d.TurnID, err = a.Runner.Submit(ctx, id, c.ID, c.Text)
+	case "compact":
+		d.ID = ""
+		d.TurnID, err = a.Runner.Compact(ctx, id, c.ID, c.Text)
 	case "again":
 		d.ID = ""
 		d.TurnID, err = a.repeat(ctx, id, c)
@@ -38,7 +41,7 @@ func (a *API) do(ctx context.Context, id string, c api.Command) (d api.Done, err
 	case "answer":
 		err = a.Runner.Answer(ctx, id, c.ID, c.Decision)
 	default:
-		err = rest.Problem(http.StatusBadRequest, `want {"do":"say"}, or again, stop, now, move, edit, remove, steer, answer`)
+		err = rest.Problem(http.StatusBadRequest, `want {"do":"say"}, or compact, again, stop, now, move, edit, remove, steer, answer`)
 	}
 	return d, err
 }
@@ -91,6 +94,14 @@ func (a *API) repeat(ctx context.Context, id string, c api.Command) (string, err
 		return a.Runner.WaitForWindow(ctx, id, c.ID)
 	}
 	return a.Runner.RetryTurn(ctx, id, c.ID)
+}
+
+func (a *API) compact(w http.ResponseWriter, r *http.Request) error {
+	b, err := rest.Read[api.Compact](w, r, textBound)
+	if err != nil {
+		return err
+	}
+	return a.answerDo(w, r, api.Command{Do: "compact", ID: b.ID, Text: b.Instruction})
 }
 
 func (a *API) stop(w http.ResponseWriter, r *http.Request) error {

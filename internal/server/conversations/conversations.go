@@ -52,6 +52,7 @@ func (a *API) operations() []rest.Operation {
 		{Method: http.MethodPost, Path: one + "/turns", Name: "say", Summary: "add a user message; as a stream: and follow its turn", Serve: a.say},
 		{Method: http.MethodGet, Path: one + "/events", Name: "followConversation", Summary: "stream its past and new events", Serve: a.follow},
 		{Method: http.MethodGet, Path: one + "/socket", Name: "openSocket", Summary: "stream them on a WebSocket that takes commands as well", Serve: a.openSocket},
+		{Method: http.MethodPost, Path: one + "/compact", Name: "compactConversation", Summary: "replace its oldest messages by a summary", Serve: a.compact},
 		{Method: http.MethodPost, Path: one + "/again", Name: "askAgain", Summary: "ask again what the last turn left unanswered", Serve: a.again},
 		{Method: http.MethodPost, Path: one + "/stop", Name: "stopTurn", Summary: "stop the running turn", Serve: a.stop},
 		{Method: http.MethodPost, Path: one + "/now", Name: "tryNow", Summary: "end the wait of the running turn", Serve: a.now},

@@ -53,8 +53,9 @@ func detailsByName() map[string]details {
 			status: 200, stream: true, codes: "wrong-sequence " + here, query: []string{after, "until: sealed ends the stream when no turn is in progress and no input waits"},
 			header: []string{"Last-Event-ID: instead of after; it takes precedence"},
 		},
-		"openSocket": {status: 101, codes: "wrong-sequence upgrade-required forbidden " + here, query: []string{after}},
-		"askAgain":   {in: api.Again{}, out: api.Done{}, status: 202, codes: "answered " + write},
+		"openSocket":          {status: 101, codes: "wrong-sequence upgrade-required forbidden " + here, query: []string{after}},
+		"compactConversation": {in: api.Compact{}, out: api.Done{}, status: 202, codes: "queue-full " + write},
+		"askAgain":            {in: api.Again{}, out: api.Done{}, status: 202, codes: "answered " + write},
 		"convene": {
 			in: api.NewCouncil{}, out: api.Council{}, status: 200, stream: true,
 			codes: "invalid-input forbidden too-large unsupported-media-type busy",

@@ -153,6 +153,9 @@ func (l *local) Do(ctx context.Context, c tui.Command) error {
 	case tui.Send:
 		_, err := l.runner.Submit(ctx, l.id, c.ID, c.Text)
 		return err
+	case tui.Compact:
+		_, err := l.runner.Compact(ctx, l.id, c.ID, c.Instruction)
+		return err
 	case tui.Remove:
 		return l.runner.Remove(ctx, l.id, c.ID)
 	case tui.Steer:

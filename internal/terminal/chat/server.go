@@ -72,6 +72,8 @@ func (r *remote) Do(ctx context.Context, c tui.Command) error {
 	switch c := c.(type) {
 	case tui.Send:
 		return r.client.Put(ctx, r.id, c.ID, c.Text)
+	case tui.Compact:
+		return r.client.Compact(ctx, r.id, c.ID, c.Instruction)
 	case tui.Remove:
 		return r.client.Remove(ctx, r.id, c.ID)
 	case tui.Steer:

@@ -31,6 +31,26 @@ const (
 	Canceled  = "Canceled."
 )
 
+// CompactedLine says that the history was made smaller, and by how much.
+func CompactedLine(e turn.Compacted) string {
+	switch {
+	case e.TokensBefore == 0:
+		return Compacted
+	case e.TokensBefore == e.TokensAfter:
+		return "· the conversation is as short as it can be: about " + Thousands(e.TokensAfter) + " tokens"
+	}
+	return "· the conversation has been compacted: about " + Thousands(e.TokensBefore) + " tokens before, " + Thousands(e.TokensAfter) + " after"
+}
+
+// Thousands returns a number with its digits in groups of three.
+func Thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
 // WaitLine is the line about a call that waits: state, time left until w.Due, attempt, keys. It
 // takes fewer than width columns: keys beside Ctrl+C go first, then the short form is used, then it
 // is shed from the right.

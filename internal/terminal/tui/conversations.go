@@ -48,16 +48,17 @@ type Conversation interface {
 	Close() error
 }
 
-// Command is a request to a conversation: [Send], [Remove], [Steer], [Retry], [RetryNow], [Cancel],
-// [Answer] or [Change].
+// Command is a request to a conversation: [Send], [Compact], [Remove], [Steer], [Retry], [Move], [RetryNow],
+// [Cancel], [Answer] or [Change].
 type Command interface{ command() }
 
-// The commands. A repeated Send or Retry with the same ID has no effect.
+// The commands. A repeated Send, Compact or Retry with the same ID has no effect.
 type (
-	Send   struct{ ID, Text string } // queue a prompt as the input ID
-	Remove struct{ ID string }       // remove a queued input
-	Steer  struct{ ID string }       // pass a queued input to the turn in progress
-	Retry  struct {                  // answer the last prompt again, in the turn ID
+	Send    struct{ ID, Text string }        // queue a prompt as the input ID
+	Compact struct{ ID, Instruction string } // replace the oldest messages by a summary, in the turn ID
+	Remove  struct{ ID string }              // remove a queued input
+	Steer   struct{ ID string }              // pass a queued input to the turn in progress
+	Retry   struct {                         // answer the last prompt again, in the turn ID
 		ID         string
 		UntilReset bool // it waits for a usage window that is spent
 	}
@@ -72,6 +73,7 @@ type (
 )
 
 func (Send) command()     {}
+func (Compact) command()  {}
 func (Remove) command()   {}
 func (Steer) command()    {}
 func (Retry) command()    {}

@@ -53,7 +53,7 @@ func (m *model) onFeedEnd(msg feedEndedMsg) tea.Cmd {
 func (m *model) onEvent(e wire.Event) tea.Cmd {
 	switch b := e.Body.(type) {
 	case wire.InputQueued:
-		m.onQueued(b.TurnID, b.Text)
+		m.onInput(b)
 	case wire.InputRemoved:
 		m.dequeue(b.TurnID)
 	case wire.ConversationChanged:
@@ -79,7 +79,7 @@ func (m *model) onEvent(e wire.Event) tea.Cmd {
 func (m *model) onTurnEvent(id string, e turn.Event) tea.Cmd {
 	switch e := e.(type) {
 	case turn.Start:
-		m.onTurnStart(e.ID)
+		m.onTurnStart(e)
 	case turn.UserMessage:
 		m.onUserMessage(e)
 	case turn.TextDelta:
@@ -98,7 +98,7 @@ func (m *model) onTurnEvent(id string, e turn.Event) tea.Cmd {
 	case turn.ToolResult:
 		m.onToolResult(e.ToolResult)
 	case turn.Compacted:
-		m.emit(m.paint.faint(display.Compacted))
+		m.printWrapped(m.paint.faint, display.CompactedLine(e))
 	case turn.Sealed:
 		return m.onSealed(e)
 	default:
@@ -108,7 +108,8 @@ func (m *model) onTurnEvent(id string, e turn.Event) tea.Cmd {
 }
 
 // onTurnStart starts a turn.
-func (m *model) onTurnStart(id string) {
+func (m *model) onTurnStart(e turn.Start) {
+	id := e.ID
 	m.dequeue(id)
 	m.finishAnswer()
 	again, failing := m.turn.returned, m.turn.failing && m.turn.id == ""
@@ -117,6 +118,10 @@ func (m *model) onTurnStart(id string) {
 	m.foldFailure(false)
 	if again.id == id && id != "" {
 		m.onUserMessage(turn.UserMessage{Text: again.text}) // this turn has none: it is in the conversation already
+	}
+	if e.Compact {
+		m.turn.compacts = &e
+		m.onUserMessage(turn.UserMessage{Text: compactCommand(e.Instruction)})
 	}
 }
 
@@ -243,7 +248,7 @@ func (m *model) onSealed(e turn.Sealed) tea.Cmd {
 	was := m.turn
 	m.finishAnswer()
 	m.calls, m.wait = nil, nil
-	m.turn = turnState{retryable: e.Status == turn.Failed && !was.hopeless, ofWindow: was.ofWindow}
+	m.turn = turnState{retryable: e.Status == turn.Failed && !was.hopeless, ofWindow: was.ofWindow, compacts: was.compacts}
 	m.question.on(e)
 	if m.replay.printing {
 		return nil

@@ -108,6 +108,8 @@ func (c *serviceConversation) Do(ctx context.Context, command tui.Command) (err 
 		if err = c.s.sendErr; err == nil {
 			_, err = c.s.runner.Submit(ctx, c.id, command.ID, command.Text)
 		}
+	case tui.Compact:
+		_, err = c.s.runner.Compact(ctx, c.id, command.ID, command.Instruction)
 	case tui.Remove:
 		err = c.s.runner.Remove(ctx, c.id, command.ID)
 	case tui.Steer:

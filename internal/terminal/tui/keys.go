@@ -210,6 +210,11 @@ func (m *model) retryNow() tea.Cmd {
 
 // retryTurn asks the model again for the answer that failed, and may wait for a usage window.
 func (m *model) retryTurn(untilReset bool) tea.Cmd {
+	if c := m.turn.compacts; c != nil {
+		m.turn.retryable = false
+		m.foldFailure(true)
+		return m.compact(c.Instruction)
+	}
 	m.turn.retryable, m.turn.failing = false, true
 	m.foldFailure(true)
 	return m.do(Retry{conversation.NewID(), untilReset}, func(m *model, err error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -71,14 +72,15 @@ type turnState struct {
 	id             string // "": no turn is in progress
 	prompt         string // the first user message
 	started        time.Time
-	blocks         int       // blocks of its answers that are printed
-	cancelingSince time.Time // since when it is being canceled; zero: it is not
-	cancelFailed   bool      // it could not be canceled
-	retryable      bool      // the last turn failed and can be retried
-	hopeless       bool      // its failure does not pass by itself, so that trying again is not offered
-	ofWindow       bool      // its failure is that a usage window is spent, for which a retry can wait
-	failing        bool      // its answer has failed, and nothing of it has come since
-	returned       input     // the prompt that came back from the last turn, which was canceled before an answer; id: of the turn that asks it again
+	blocks         int         // blocks of its answers that are printed
+	cancelingSince time.Time   // since when it is being canceled; zero: it is not
+	cancelFailed   bool        // it could not be canceled
+	retryable      bool        // the last turn failed and can be retried
+	hopeless       bool        // its failure does not pass by itself, so that trying again is not offered
+	ofWindow       bool        // its failure is that a usage window is spent, for which a retry can wait
+	failing        bool        // its answer has failed, and nothing of it has come since
+	compacts       *turn.Start // it makes the history smaller; nil: it answers
+	returned       input       // the prompt that came back from the last turn, which was canceled before an answer; id: of the turn that asks it again
 }
 
 // input is a prompt that waits for its turn.

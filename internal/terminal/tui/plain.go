@@ -291,7 +291,7 @@ func (ps *plainSession) onTurnEvent(id string, e turn.Event) {
 			ps.line("· " + printable.Line(e.Name) + " failed: " + printable.Line(e.Output))
 		}
 	case turn.Compacted:
-		ps.line(display.Compacted)
+		ps.line(display.CompactedLine(e))
 	case turn.Sealed:
 		ps.question.on(e)
 		ps.onSealed(id, e)

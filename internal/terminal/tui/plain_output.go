@@ -110,6 +110,8 @@ func (ps *plainSession) runCommand(ctx context.Context, c slashCommand) (quit bo
 		err = ps.resume(ctx, c.rest)
 	case "title":
 		err = ps.setTitle(ctx, c.rest)
+	case "compact":
+		err = ps.compact(ctx, c.rest)
 	case "usage":
 		for _, line := range ps.spending.lines(time.Now()) {
 			ps.line(line)
@@ -125,10 +127,12 @@ func (ps *plainSession) runCommand(ctx context.Context, c slashCommand) (quit bo
 	return false, nil
 }
 
+var errNoConversation = errors.New("there is no conversation yet")
+
 // control runs the commands that are shortcuts on a screen.
 func (ps *plainSession) control(ctx context.Context, name string) error {
 	if ps.conv == nil {
-		return errors.New("there is no conversation yet")
+		return errNoConversation
 	}
 	switch name {
 	case "now":

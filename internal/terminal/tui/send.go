@@ -78,8 +78,13 @@ func (m *model) accepted(conv Conversation, in input) {
 
 // onQueued shows an input that waits for its turn, or its new text.
 func (m *model) onQueued(id, text string) {
-	m.knownInputs[id] = true
 	m.settings.Title = cmp.Or(m.settings.Title, conversation.TitleOf(text))
+	m.enqueue(id, text)
+}
+
+// enqueue shows an input in the queue.
+func (m *model) enqueue(id, text string) {
+	m.knownInputs[id] = true
 	for i, in := range m.queue {
 		if in.id == id {
 			m.queue[i].text = text

@@ -32,6 +32,7 @@ func parseCommand(text string) (slashCommand, bool) {
 // slashCommands are the commands, with descriptions.
 func slashCommands() []completion {
 	return []completion{
+		{"/compact", "[WHAT MATTERS]: replace the oldest messages by a summary"},
 		{"/help", "keys and commands"},
 		{"/model", "NAME: switch to another model, in a wait also this turn"},
 		{"/new", "start a new conversation"},
@@ -49,6 +50,9 @@ func (m *model) runCommand(c slashCommand) tea.Cmd {
 		return nil
 	}
 	switch c.name {
+	case "compact":
+		m.clearComposer()
+		return m.compact(c.rest)
 	case "help":
 		m.clearComposer()
 		m.printHelp()

@@ -102,8 +102,8 @@ func (e expense) tokens() string {
 	if e.Usage == (llm.Usage{}) {
 		return "no tokens reported"
 	}
-	return fmt.Sprintf("%s tokens in%s, %s out%s", thousands(e.Input), share(e.CacheRead, "cached", e.CacheWrite, "written to the cache"),
-		thousands(e.Output), share(e.Reasoning, "reasoning", 0, ""))
+	return fmt.Sprintf("%s tokens in%s, %s out%s", display.Thousands(e.Input), share(e.CacheRead, "cached", e.CacheWrite, "written to the cache"),
+		display.Thousands(e.Output), share(e.Reasoning, "reasoning", 0, ""))
 }
 
 // waiting says how long and how often the provider was waited for.
@@ -126,24 +126,15 @@ func (e expense) waits() string {
 func share(first int, name string, second int, other string) string {
 	var parts []string
 	if first > 0 {
-		parts = append(parts, thousands(first)+" "+name)
+		parts = append(parts, display.Thousands(first)+" "+name)
 	}
 	if second > 0 {
-		parts = append(parts, thousands(second)+" "+other)
+		parts = append(parts, display.Thousands(second)+" "+other)
 	}
 	if parts == nil {
 		return ""
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
-}
-
-// thousands returns a number with its digits in groups of three.
-func thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // printUsage prints what the conversation has taken.
