@@ -164,7 +164,7 @@ var house = []row{
 	{
 		floor: 3, path: "internal/cli/gatewaycmd", // and neither agent, store nor app: a program with the gateway alone is made of it
 		uses: "internal/plural fault fault/classify gateway internal/atomicfile internal/lockfile internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/outlook internal/cli/recipe internal/cli/screen internal/dialect internal/lab internal/redact " +
-			"internal/conform internal/lab/simulator internal/operation/access internal/operation/alerts internal/operation/collector internal/operation/config internal/operation/doctor internal/operation/history internal/operation/logging internal/operation/notify internal/operation/sdnotify internal/operation/telemetry " +
+			"internal/conform internal/lab/simulator internal/operation/access internal/operation/alerts internal/operation/collector internal/operation/config internal/operation/doctor internal/operation/history internal/operation/logging internal/operation/notify internal/operation/replica internal/operation/sdnotify internal/operation/telemetry " +
 			"internal/operation/watchdog internal/server internal/server/audit internal/server/feed internal/server/web internal/sse internal/terminal/display internal/terminal/printable policy retry turn",
 		parts: "github.com/spf13/cobra",
 	},

@@ -71,7 +71,7 @@ func (g *reloader) policies() []server.Policy {
 // use applies a new configuration. One with a mistake changes nothing.
 func (g *reloader) use(t configflags.Resolved, err error) {
 	t.Gateway.OnEvent, t.Gateway.Learned = g.inForce.Gateway.OnEvent, g.inForce.Gateway.Learned
-	t.Gateway.Share = g.inForce.Gateway.Share
+	t.Gateway.Share, t.Gateway.Fleet = g.inForce.Gateway.Share, g.inForce.Gateway.Fleet
 	t.Gateway.Faults = g.inForce.Gateway.Faults
 	if was := g.inForce.Config.File; err == nil && was != "" && t.Config.File == "" {
 		err = fmt.Errorf("%s was deleted", was)

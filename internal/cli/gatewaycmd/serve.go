@@ -172,10 +172,12 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 		c.dog.Loop("the loop that handles the gateway's events"))
 	defer events.close()
 	t.Gateway.OnEvent, t.Gateway.Learned, t.Gateway.Share = events.Watch, served.History.Learned, served.Share
+	part := newReplica(&served, &t)
 	g, err := start(l.Addr().String(), t)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
+	defer join(&served, g, part)()
 	c.tell.Show(g, served.History)
 	if served.Fleet != nil {
 		c.tell.ShowFleet(served.Fleet)
@@ -200,7 +202,7 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 	log.Info("page", "url", base+"/-/ui/")
 	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1", "GOOGLE_GEMINI_BASE_URL", base,
 		"ANTHROPIC_BEDROCK_BASE_URL", base, "ANTHROPIC_VERTEX_BASE_URL", base+"/v1")
-	served.Gateway, served.Metrics, served.Policies, served.Programs = g, c.tell, following.policies, programs()
+	served.Metrics, served.Policies, served.Programs = c.tell, following.policies, programs()
 	defer c.watch(ctx, &served)()
 	defer c.tellManager(ctx, g, base, log)()
 	return server.New(served).Run(ctx, l)
