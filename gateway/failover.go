@@ -35,14 +35,14 @@ type failover struct {
 	origin   destination
 	others   []destination // from each hop
 	settings settings      // where the request is
-	refusal  refusal
+	refusal  *refusal      // nil: the first upstream has not failed for good
 }
 
 // refusal is how the first upstream has failed for good, which the client gets if no fallback answers.
 type refusal struct {
-	resp *http.Response // nil: it has not, or without a response
+	resp *http.Response // nil: without a response
 	err  error
-	last policy.Wait // without a Stop: it has not
+	last policy.Wait
 }
 
 func newFailover(c *call) failover {
@@ -111,7 +111,7 @@ func (f *failover) asksOthers() bool { return !f.Last() && f.Hops[f.At].AtOnce.H
 // keep keeps the outcome of the first upstream if that has failed for good, and else closes its response.
 func (f *failover) keep(resp *http.Response, err error, last policy.Wait) {
 	if f.At == 1 && f.FailedForGood() {
-		f.refusal = refusal{resp, err, last}
+		f.refusal = &refusal{resp, err, last}
 		return
 	}
 	closeResponse(resp)
@@ -121,7 +121,9 @@ func (f *failover) keep(resp *http.Response, err error, last policy.Wait) {
 // failed for good and no other has answered. The second one is true then.
 func (f *failover) outcome(resp *http.Response, err error, last policy.Wait) (refusal, bool) {
 	first := f.refusal
-	f.refusal.resp = nil
+	if f.refusal = nil; first == nil {
+		return refusal{resp, err, last}, false
+	}
 	if first.last.Verdict.Stop == "" || last.Verdict.Stop == "" || last.Verdict.Stop == policy.GivenUp {
 		closeResponse(first.resp)
 		return refusal{resp, err, last}, false
@@ -132,7 +134,7 @@ func (f *failover) outcome(resp *http.Response, err error, last policy.Wait) (re
 		first.last.Fault, first.last.Verdict.Stop = nil, "" // it is an answer
 		first.resp.Header.Del(shouldRetryHeader)
 	}
-	return first, true
+	return *first, true
 }
 
 // closeResponse closes a response that is not read; nil: none.

@@ -36,12 +36,12 @@ type keepalive struct {
 	mu        sync.Mutex
 	timer     *time.Timer    // nil: an answer without a stream, and no fault so far
 	first     time.Time      // when the timer first fires
-	wait      policy.Wait    // the latest
+	wait      *policy.Wait   // the latest; nil: no try has failed
 	queue     *sharedRequest // that waits for room below a limit; nil: it does not
 	faults    int
-	retry     turn.Retry // with a preamble: the latest that it tells
-	told      time.Time  // with a preamble: when it told the wait or its rest last
-	secret    string     // with a preamble that has begun: permits commands
+	retry     *turn.Retry // with a preamble: the latest that it tells; nil: none
+	told      time.Time   // with a preamble: when it told the wait or its rest last
+	secret    string      // with a preamble that has begun: permits commands
 	pings     int
 	committed bool
 	stopped   bool
@@ -71,7 +71,7 @@ func (k *keepalive) failed(w policy.Wait) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.wait = w
+	k.wait = &w
 	k.faults++
 	switch {
 	case k.call.parsed.Form == dialect.JSON:
@@ -221,7 +221,7 @@ func (k *keepalive) comment() string {
 			return "ridethrough waits: " + p.String()
 		}
 	}
-	if k.wait.Fault == nil {
+	if k.wait == nil {
 		return "ridethrough waits"
 	}
 	if opens := k.wait.Fault.OpensAgain(time.Now()); opens != "" {

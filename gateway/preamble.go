@@ -42,7 +42,7 @@ func (k *keepalive) tell(e turn.Event) {
 	}
 	k.call.preamble.Tell(e)
 	if r, ok := e.(turn.Retry); ok {
-		k.retry, k.told = r, time.Now()
+		k.retry, k.told = &r, time.Now()
 		k.schedule(0)
 	}
 	if k.committed && !k.stopped && k.sending == nil {
@@ -61,10 +61,9 @@ func (s *sharedRequest) ongoing() (turn.Retry, bool) {
 
 // nextLines returns what is written to the preamble next. mu is held.
 func (k *keepalive) nextLines(p *preamble.Writer) []byte {
-	left := time.Until(k.retry.Due)
-	if !p.Pending() && time.Since(k.told) >= waitingEvery && left > 0 {
+	if r := k.retry; r != nil && !p.Pending() && time.Since(k.told) >= waitingEvery && time.Until(r.Due) > 0 {
 		k.told = time.Now()
-		p.Tell(turn.Waiting{Name: k.retry.Name, Upstream: k.retry.Upstream, Retry: k.retry.Retry(), Remaining: left})
+		p.Tell(turn.Waiting{Name: r.Name, Upstream: r.Upstream, Retry: r.Retry(), Remaining: time.Until(r.Due)})
 	}
 	return p.Take()
 }
@@ -102,7 +101,8 @@ func (s *sharedRequest) beginHeldWait(w policy.Wait, h *preamble.Hold) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hold == nil {
-		s.before = s.last
+		before := s.last
+		s.before = &before
 	}
 	s.hold, s.last, s.slept = h, w, 0
 	s.state, s.open = stateWaiting, true // the try is not silent
@@ -113,7 +113,7 @@ func (s *sharedRequest) endHold() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hold != nil {
-		s.hold, s.last, s.state = nil, s.before, stateTrying
+		s.hold, s.last, s.before, s.state = nil, *s.before, nil, stateTrying
 	}
 }
 

@@ -45,7 +45,7 @@ type sharedRequest struct {
 	resumes    bool              // it asks for the rest of that
 	stopDrain  func() bool       // stops Drain from ending the request while the breaker blocks it; nil: it is not blocked
 	tries      int               // at all upstreams, early probes included
-	before     policy.Wait       // last, when another gateway has begun to hold the try in progress
+	before     *policy.Wait      // last, when another gateway has begun to hold the try in progress; nil: none does
 	early      bool              // the wait that it goes on in begins with a try, which does not count if it fails
 	permit     quotePermit       // of the try in progress
 	maxWait    time.Duration     // the longest total wait that its client allows, with what an earlier request waited; 0: no limit
