@@ -68,6 +68,21 @@ func TestChart_QuotesTexts(t *testing.T) {
 	}
 }
 
+// TestChart_HasTheNATSThatIsTested is about servers of the chart: the tests run those of the module.
+func TestChart_HasTheNATSThatIsTested(t *testing.T) {
+	_, after, ok := strings.Cut(read(t, "go.mod"), "github.com/nats-io/nats-server/v2 v")
+	if !ok {
+		t.Fatal("go.mod has no version of nats-server")
+	}
+	version, _, _ := strings.Cut(after, "\n")
+	values := parse[object](t, chart+"values.yaml")
+	nats, _ := values["nats"].(object)
+	servers, _ := nats["servers"].(object)
+	if want := "nats:" + strings.Fields(version)[0] + "-alpine"; servers["image"] != want {
+		t.Errorf("nats.servers.image: got %v, want %s as in go.mod", servers["image"], want)
+	}
+}
+
 func TestChart_FitsTheProgram(t *testing.T) {
 	text, values := templates(t), parse[object](t, chart+"values.yaml")
 	variables(t, "the chart", text+read(t, chart+"values.yaml"))
