@@ -58,34 +58,37 @@ const trafficTime = time.Second
 type lastTraffic struct {
 	mu   sync.Mutex
 	at   time.Time
-	body traffic // of that time
+	text []byte // of that time
 }
 
 // serveTraffic shows what passed at each upstream in the last hour and day.
 func (l *Live) serveTraffic(w http.ResponseWriter, _ *http.Request) {
-	rest.Answer(w, http.StatusOK, l.loadTraffic(time.Now()))
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(l.trafficText(time.Now())) // a client that left misses it
+}
+
+// trafficText returns what readers get: however many they are, it is made once in a trafficTime.
+func (l *Live) trafficText(now time.Time) []byte {
+	l.traffic.mu.Lock()
+	defer l.traffic.mu.Unlock()
+	if l.traffic.text == nil || now.Sub(l.traffic.at) >= trafficTime {
+		l.traffic.at, l.traffic.text = now, rest.JSON(l.loadTraffic(now))
+	}
+	return l.traffic.text
 }
 
 func (l *Live) loadTraffic(now time.Time) traffic {
+	v := traffic{Upstreams: []passed{}}
 	if l.History == nil {
-		return traffic{Upstreams: []passed{}}
-	}
-	l.traffic.mu.Lock()
-	defer l.traffic.mu.Unlock()
-	if !l.traffic.at.IsZero() && now.Sub(l.traffic.at) < trafficTime {
-		return l.traffic.body
+		return v
 	}
 	h := l.History.Held(now)
-	body := traffic{
-		Held:      held{h.Calls, h.Outage.Milliseconds(), h.Retries, h.Waited.Milliseconds(), h.Since.Milliseconds()},
-		Upstreams: []passed{},
-	}
+	v.Held = held{h.Calls, h.Outage.Milliseconds(), h.Retries, h.Waited.Milliseconds(), h.Since.Milliseconds()}
 	for _, name := range l.trafficNames() {
 		hour, day := l.History.Traffic(name, now)
-		body.Upstreams = append(body.Upstreams, passed{name, viewSpan(hour, now), viewSpan(day, now)})
+		v.Upstreams = append(v.Upstreams, passed{name, viewSpan(hour, now), viewSpan(day, now)})
 	}
-	l.traffic.at, l.traffic.body = now, body
-	return body
+	return v
 }
 
 // trafficNames returns the names of the gateway's upstreams in the order of the configuration, then the others.

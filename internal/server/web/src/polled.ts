@@ -4,11 +4,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { get } from './call'
 import { link } from './store'
 
-const pollTime = 5000
-
-// usePolled returns the latest answer of a path below /-/; null: there is none yet. After a failure the one before
-// stays: the state of the connection is shown elsewhere.
-export function usePolled<T>(path: string): T | null {
+// usePolled returns the latest answer of a path below /-/, asked for again after so many milliseconds; null: there is
+// none yet. After a failure the one before stays: the state of the connection is shown elsewhere.
+export function usePolled<T>(path: string, after: number): T | null {
   const [answer, set] = useState<T | null>(null)
   useEffect(() => {
     let over = false
@@ -21,13 +19,13 @@ export function usePolled<T>(path: string): T | null {
       if (!over && value) set(value)
     }
     void ask()
-    const timer = setInterval(ask, pollTime)
+    const timer = setInterval(ask, after)
     document.addEventListener('visibilitychange', ask)
     return () => {
       over = true
       clearInterval(timer)
       document.removeEventListener('visibilitychange', ask)
     }
-  }, [path])
+  }, [path, after])
   return answer
 }

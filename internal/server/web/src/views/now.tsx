@@ -43,8 +43,9 @@ function Lead({ n }: { n: number }) {
 
 // Calm shows the upstreams that are not operational, where nothing waits.
 function Calm() {
-  const bad = upstreams.keys.value.map((k) => upstreams.row(k)?.value).filter((u) => u && u.state !== 'operational' && u.state !== 'no-data')
-  if (bad.length === 0) return <>Requests pass. When a provider fails, the calls that wait for it are shown here.</>
+  const asked = upstreams.keys.value.map((k) => upstreams.row(k)?.value).filter((u) => u && u.state !== 'no-data')
+  const bad = asked.filter((u) => u?.state !== 'operational')
+  if (bad.length === 0) return <>{asked.length > 0 ? 'Requests pass. ' : ''}When a provider fails, the calls that wait for it are shown here.</>
   return <>{bad.map((u) => u && <a class="pill" href="#/upstreams" key={u.name}><Mark state={u.state} />{nameOf(u.name)}: {wordOf(u.state).toLowerCase()}</a>)}</>
 }
 

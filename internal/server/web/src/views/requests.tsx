@@ -16,6 +16,7 @@ const outcome = signal<Outcome | ''>('')
 const shownAtFirst = 25
 const bound = 1000 // that the server keeps
 const typingTime = 250
+const pollTime = 5000
 
 // useSettled returns a value once it has not changed for a moment.
 function useSettled(value: string): string {
@@ -32,7 +33,7 @@ export function Requests({ upstreams }: { upstreams: string[] }) {
   const query = new URLSearchParams({ limit: String(all ? bound : shownAtFirst) })
   const words = useSettled(text.value.trim())
   for (const [name, value] of [['text', words], ['upstream', upstream.value], ['outcome', outcome.value]] as const) if (value) query.set(name, value)
-  const answer = usePolled<{ all: number; requests: Ended[] }>(`requests?${query}`)
+  const answer = usePolled<{ all: number; requests: Ended[] }>(`requests?${query}`, pollTime)
   const shown = answer?.requests ?? []
   const more = (answer?.all ?? 0) - shown.length
   return (

@@ -24,6 +24,8 @@ export function TrafficView() {
   )
 }
 
+const pollTime = 10_000
+
 type SpanName = 'hour' | 'day'
 
 const shownSpan = signal<SpanName>('hour')
@@ -31,7 +33,7 @@ const shownSpan = signal<SpanName>('hour')
 // Healthy is the view without its title, for when nothing waits.
 export function Healthy() {
   void upstreams.version.value
-  const traffic = usePolled<Traffic>('traffic')
+  const traffic = usePolled<Traffic>('traffic', pollTime)
   if (!traffic) return null
   const busy = traffic.upstreams.filter((u) => isBusy(u.day.all))
   if (busy.length === 0 && [...upstreams.all()].every((u) => !u.lastSuccess)) return <Setup />
