@@ -148,7 +148,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/watchdog"},
 	{floor: 3, path: "internal/operation/telemetry/tracing"},
 	{floor: 3, path: "internal/operation/telemetry/tracing/tracingtest", uses: "internal/operation/telemetry/tracing"},
-	{floor: 3, path: "internal/operation/telemetry/otlp", uses: "fault/classify internal/operation/telemetry/tracing policy retry", parts: "google.golang.org/protobuf/encoding/protowire"},
+	{floor: 3, path: "internal/operation/telemetry/otlp", uses: "fault/classify internal/operation/telemetry/tracing policy retry"},
 	{floor: 3, path: "internal/operation/telemetry", uses: "internal/fleet internal/operation/tenant internal/operation/metrics internal/operation/telemetry/otlp internal/operation/telemetry/tracing breaker fault gateway internal/operation/history policy turn"},
 	{floor: 3, path: "internal/operation/turns", uses: "agent conversation fault gateway internal/operation/telemetry turn"},
 	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy ratelimit retry internal/clock internal/operation/config"},

@@ -88,11 +88,11 @@ func (p *provider) expect(mark string, play handler) *script {
 func (p *provider) find(body []byte) *script {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.scripts[string(marks.Find(body))]
+	return p.scripts[string(marks().Find(body))]
 }
 
 // marks finds the mark of a check.
-var marks = regexp.MustCompile(`conform-[A-Z2-7]{26}`)
+var marks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`conform-[A-Z2-7]{26}`) })
 
 // ServeHTTP answers a request of a check by its script, and others as a provider with one model.
 func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -25,41 +25,41 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
 // hashed matches a name that changes with the file, as bundlers make it.
-var hashed = regexp.MustCompile(`-[0-9A-Z]{8}\.[a-z.]+$`)
+var hashed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-[0-9A-Z]{8}\.[a-z.]+$`) })
 
-// asset is a file of the page.
+// asset is a file of the page. It is read at its first request: a gateway whose page no browser opens has none of it in
+// memory.
 type asset struct {
-	kind   string // its media type
+	kind string // its media type
+	read func() (content, error)
+}
+
+// content is what a file has.
+type content struct {
 	etag   string // without the encoding
 	plain  []byte
 	packed func() []byte // with gzip, made at the first request; nil: it would not be smaller
 }
 
-// readAssets reads the files of the page.
-func readAssets(from fs.FS) (map[string]asset, error) {
+// findAssets returns the files of the page.
+func findAssets(from fs.FS) (map[string]asset, error) {
 	all := map[string]asset{}
 	if from == nil {
 		return all, nil
 	}
 	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+		if err == nil && !d.IsDir() {
+			all[name] = asset{mediaType(name), sync.OnceValues(func() (content, error) { return readContent(from, name) })}
 		}
-		text, err := fs.ReadFile(from, name)
-		if err != nil {
-			return err
-		}
-		all[name] = newAsset(name, text)
-		return nil
+		return err
 	})
 	return all, err
 }
 
-func newAsset(name string, text []byte) asset {
+func readContent(from fs.FS, name string) (content, error) {
+	text, err := fs.ReadFile(from, name)
 	sum := sha256.Sum256(text)
-	a := asset{kind: mediaType(name), etag: hex.EncodeToString(sum[:12]), plain: text}
-	a.packed = sync.OnceValue(func() []byte { return pack(text) })
-	return a
+	return content{hex.EncodeToString(sum[:12]), text, sync.OnceValue(func() []byte { return pack(text) })}, err
 }
 
 // mediaType returns the type of a file by its name. The types of a page do not depend on the machine's tables,
@@ -105,18 +105,23 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 		rest.Refuse(w, http.StatusNotFound, "the page has no file %q; see %s", rest.Clip(name), pagePath)
 		return
 	}
+	c, err := a.read()
+	if err != nil {
+		rest.Refuse(w, http.StatusInternalServerError, "read the page: %v", err)
+		return
+	}
 	h := w.Header()
 	h.Set("Content-Security-Policy", pagePolicy)
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Content-Type", a.kind)
 	h.Set("Cache-Control", "no-cache")
-	if hashed.MatchString(name) {
+	if hashed().MatchString(name) {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	text, tag := a.plain, a.etag
+	text, tag := c.plain, c.etag
 	if acceptsGzip(r) {
-		if packed := a.packed(); packed != nil {
-			text, tag = packed, a.etag+"-gzip"
+		if packed := c.packed(); packed != nil {
+			text, tag = packed, c.etag+"-gzip"
 			h.Set("Content-Encoding", "gzip")
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"io"
 	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -202,5 +203,32 @@ func TestPage_BrowserIsRedirected(t *testing.T) {
 	}
 	if w := ask(server.New(server.Config{Gateway: &fake{}}), request("GET", "/-/ui/", "")); w.Code != 404 {
 		t.Errorf("without a page: %d", w.Code)
+	}
+}
+
+// reads is a page that counts what is read of it.
+type reads struct {
+	fstest.MapFS
+	count map[string]int
+}
+
+func (r reads) ReadFile(name string) ([]byte, error) {
+	r.count[name]++
+	return r.MapFS.ReadFile(name)
+}
+
+func TestPage_IsReadAtItsFirstRequest(t *testing.T) {
+	page := reads{files(), map[string]int{}}
+	s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Page: page})
+	if len(page.count) > 0 {
+		t.Errorf("read before the first request: %v, want nothing", page.count)
+	}
+	for range 2 {
+		if w := ask(s, request("GET", "/-/ui/", "")); w.Code != 200 {
+			t.Errorf("GET /-/ui/: got %d, want 200", w.Code)
+		}
+	}
+	if want := map[string]int{"index.html": 1}; !maps.Equal(page.count, want) {
+		t.Errorf("read after two requests for the page: %v, want %v", page.count, want)
 	}
 }

@@ -142,7 +142,7 @@ func New(c Config) *Server {
 		s.origins[origin] = true
 	}
 	var err error
-	if s.page, err = readAssets(c.Page); err != nil {
+	if s.page, err = findAssets(c.Page); err != nil {
 		c.Log.Error("read the page", "error", err)
 	}
 	s.route()

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Recipe is what a program needs to use a gateway for as long as it runs.
@@ -111,7 +112,9 @@ func codexLogin(env func(string) string) bool {
 }
 
 // googleAccount is the choice of a Google account in the settings of Gemini CLI, which may have comments.
-var googleAccount = regexp.MustCompile(`"selected(AuthT|T)ype"\s*:\s*"oauth-personal"`)
+var googleAccount = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"selected(AuthT|T)ype"\s*:\s*"oauth-personal"`)
+})
 
 // geminiFile returns the path of a file of Gemini CLI's.
 func geminiFile(env func(string) string, name string) string {
@@ -121,7 +124,7 @@ func geminiFile(env func(string) string, name string) string {
 // googleLogin reports whether Gemini CLI is logged in with a Google account and not with a key.
 func googleLogin(env func(string) string) bool {
 	text, _ := os.ReadFile(geminiFile(env, "settings.json"))
-	return env("GOOGLE_GENAI_USE_GCA") == "true" || googleAccount.Match(text)
+	return env("GOOGLE_GENAI_USE_GCA") == "true" || googleAccount().Match(text)
 }
 
 // opencodeConfig returns a configuration for the variable from which opencode adds to its files, with what the

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,7 +90,7 @@ func notRunning(format string, args ...any) error {
 }
 
 // pid is how launchd names a process.
-var pid = regexp.MustCompile(`(?m)^\s*(?:pid = |MainPID=)(\d+)`)
+var pid = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*(?:pid = |MainPID=)(\d+)`) })
 
 // state asks the manager for the state of the service, as the part of a sentence, and for its process; "" and 0: it
 // does not say.
@@ -101,7 +102,7 @@ func (c *serviceCmd) state(ctx context.Context, p *plan) (state string, process 
 	if err != nil {
 		return "", 0
 	}
-	if m := pid.FindStringSubmatch(out); m != nil {
+	if m := pid().FindStringSubmatch(out); m != nil {
 		process, _ = strconv.Atoi(m[1]) // of digits
 	}
 	said := map[string]string{}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"sort"
 	"strconv"
@@ -217,106 +216,6 @@ func byName[T any](words string, name codec[string], of codec[T]) codec[[]named[
 			}
 			return n
 		},
-	}
-}
-
-// field is a field of S.
-type field[S any] struct {
-	*key
-	read func(*reader, *node, *S)
-	show func(*S) *node // returns nil if it is unset and has no default
-}
-
-// key is what is known of a field without its type. What depends on a type is compiled for every type anew, so
-// there is little of it.
-type key struct {
-	name   string
-	old    string // its name in an earlier version; "": the same
-	schema *schema
-}
-
-// newKey returns the key of a field whose values have the schema s. It copies much, so it is compiled once.
-//
-//go:noinline
-func newKey(name string, s *schema, doc fieldDoc) *key {
-	described := *s
-	described.fieldDoc = doc
-	return &key{name: name, schema: &described}
-}
-
-// newField returns a field; at returns the address of its value.
-func newField[S, T any](name string, f codec[T], at func(*S) *T, doc fieldDoc) field[S] {
-	k, read, show := newKey(name, f.schema, doc), f.read, f.show // and not all of f in each function
-	return field[S]{
-		key: k,
-		read: func(r *reader, n *node, to *S) {
-			if v, ok := read(r, n); ok {
-				*at(to) = v
-			}
-		},
-		show: func(from *S) *node {
-			v := at(from)
-			return k.shown(v, show(*v))
-		},
-	}
-}
-
-// shown returns how a field is shown whose value is at an address; nil: it is left out.
-func (k *key) shown(at any, value *node) *node {
-	zero := reflect.ValueOf(at).Elem().IsZero()
-	switch {
-	case zero && k.schema.def != "":
-		return &node{kind: text, text: k.schema.def}
-	case !zero || len(value.entries) > 0: // fields may have defaults
-		return value
-	}
-	return nil
-}
-
-// formerly sets the field's key in an earlier version, which is rejected with the new name.
-func (f field[S]) formerly(old string) field[S] {
-	f.old = old
-	return f
-}
-
-// object is the codec of a mapping with known fields. fresh, unless nil, returns the initial value.
-func object[S any](s *schema, fresh func(*reader, *node) S, fields ...field[S]) codec[S] {
-	keys := make([]*key, len(fields))
-	for i, f := range fields {
-		keys[i] = f.key
-	}
-	s.describe(keys)
-	return codec[S]{
-		schema: s,
-		read: func(r *reader, n *node) (v S, ok bool) {
-			if n.kind != mapping && n.kind != null {
-				r.mismatch(n, s, "")
-				return v, false
-			}
-			before := len(r.faults)
-			if fresh != nil {
-				v = fresh(r, n)
-			}
-			r.fields(n, keys, func(i int, n *node) { fields[i].read(r, n, &v) })
-			return v, len(r.faults) == before
-		},
-		show: func(v S) *node {
-			n := &node{kind: mapping}
-			for _, f := range fields {
-				n.add(f.name, f.show(&v))
-			}
-			return n
-		},
-	}
-}
-
-// describe makes s the schema of a mapping with fields.
-func (s *schema) describe(fields []*key) {
-	if s.Additional = false; s.Type == nil {
-		s.Type = orNothing()
-	}
-	for _, f := range fields {
-		s.Properties = append(s.Properties, property{f.name, f.schema})
 	}
 }
 

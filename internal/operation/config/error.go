@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/ridethrough/ridethrough/fault"
 )
@@ -82,7 +83,9 @@ func (s source) fault(at pos, format string, args ...any) *Error {
 
 // credential matches the value of a field with a secret's name. It does not match
 // mappings, which only contain where the secret is.
-var credential = regexp.MustCompile(`(?i)((?:key|token|secret|password|authorization)["']?[ \t]*:[ \t]*)[^\s{].*`)
+var credential = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)((?:key|token|secret|password|authorization)["']?[ \t]*:[ \t]*)[^\s{].*`)
+})
 
 // redactLine returns a line without tabs, which would move the mark, and without possible credentials.
 func redactLine(line string) string {
@@ -92,7 +95,7 @@ func redactLine(line string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(line, "\uFFFD"))
-	line = fault.Scrub(credential.ReplaceAllString(line, "${1}***"))
+	line = fault.Scrub(credential().ReplaceAllString(line, "${1}***"))
 	if runes := []rune(line); len(runes) > maxColumns {
 		return string(runes[:maxColumns]) + "…"
 	}

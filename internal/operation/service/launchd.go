@@ -1,10 +1,10 @@
 package service
 
 import (
-	"encoding/xml"
 	"path"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // AgentLog returns the log file of the agent.
@@ -49,7 +49,11 @@ func (d Definition) Agent(f Facts) string {
 
 // quoteXML returns a text as character data. Characters that XML does not have become U+FFFD.
 func quoteXML(text string) string {
-	var to strings.Builder
-	_ = xml.EscapeText(&to, []byte(text)) // a builder takes everything
-	return to.String()
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' && !strings.ContainsRune("\t\n\r", r) || r == 0xFFFE || r == 0xFFFF {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;").Replace(text)
 }

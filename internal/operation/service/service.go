@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Name is the service's name with service managers, and Label that with launchd.
@@ -42,7 +43,9 @@ type Facts struct {
 // The mark is a comment in each file: that it is ours, its facts, and a hash by which a change by hand shows.
 const markText = "Written by ridethrough service install"
 
-var mark = regexp.MustCompile(markText + `; config=(\S*) made=(\d+) sha256=([0-9a-f]{16})`)
+var mark = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(markText + `; config=(\S*) made=(\d+) sha256=([0-9a-f]{16})`)
+})
 
 // sealed returns the text of a file with its mark at the place of "{mark}".
 func sealed(text string, f Facts) string {
@@ -59,7 +62,7 @@ func hash(text string) string {
 // Read returns the facts of a file, and whether it is one of ours as it was written.
 func Read(text string) (f Facts, unchanged bool) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	at := mark.FindStringSubmatchIndex(text)
+	at := mark().FindStringSubmatchIndex(text)
 	if at == nil {
 		return f, false
 	}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/xml"
 	"strings"
 	"testing"
 )
@@ -43,6 +44,18 @@ func TestQuoting_IsThatOfEachFormat(t *testing.T) {
 		}
 		if got := quoteWindows(c.word); got != c.windows {
 			t.Errorf("%q on Windows: got %s, want %s", c.word, got, c.windows)
+		}
+	}
+}
+
+func TestQuoteXML_IsThatOfTheStandardLibrary(t *testing.T) {
+	for _, text := range []string{"", "/usr/bin/x", "a & b <c> \"d\" 'e'", "tab\t line\n return\r", "nul\x00 bell\a", "broken \xff", "\ufffe \uffff \U0001f600 ü"} {
+		var want strings.Builder
+		if err := xml.EscapeText(&want, []byte(text)); err != nil {
+			t.Fatalf("escape %q: %v", text, err)
+		}
+		if got := quoteXML(text); got != want.String() {
+			t.Errorf("quoteXML(%q): got %q, want %q", text, got, want.String())
 		}
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"math"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry/tracing"
 )
 
@@ -14,40 +12,60 @@ import (
 // proto3 does.
 type message []byte
 
-func (m *message) bytes(field protowire.Number, b []byte) {
-	*m = protowire.AppendBytes(protowire.AppendTag(*m, field, protowire.BytesType), b)
+// The forms of fields.
+const (
+	formVarint  = 0
+	formFixed64 = 1
+	formBytes   = 2
+	formFixed32 = 5
+)
+
+// tag begins a field.
+func (m *message) tag(field, form uint64) { *m = binary.AppendUvarint(*m, field<<3|form) }
+
+// varint writes a number of any size, though it be the default.
+func (m *message) varint(field, n uint64) {
+	m.tag(field, formVarint)
+	*m = binary.AppendUvarint(*m, n)
 }
 
-func (m *message) text(field protowire.Number, s string) {
+func (m *message) bytes(field uint64, b []byte) {
+	m.tag(field, formBytes)
+	*m = append(binary.AppendUvarint(*m, uint64(len(b))), b...)
+}
+
+func (m *message) text(field uint64, s string) {
 	if s != "" {
 		m.bytes(field, []byte(s))
 	}
 }
 
-func (m *message) number(field protowire.Number, n uint64) {
+func (m *message) number(field uint64, n uint64) {
 	if n != 0 {
-		*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.VarintType), n)
+		m.varint(field, n)
 	}
 }
 
 // count writes a uint32.
-func (m *message) count(field protowire.Number, n int) {
+func (m *message) count(field uint64, n int) {
 	m.number(field, uint64(min(max(n, 0), math.MaxUint32)))
 }
 
 // time writes nanoseconds since 1970.
-func (m *message) time(field protowire.Number, at time.Time) {
+func (m *message) time(field uint64, at time.Time) {
 	if nanos := at.UnixNano(); !at.IsZero() && nanos > 0 {
-		*m = protowire.AppendFixed64(protowire.AppendTag(*m, field, protowire.Fixed64Type), uint64(nanos))
+		m.tag(field, formFixed64)
+		*m = binary.LittleEndian.AppendUint64(*m, uint64(nanos))
 	}
 }
 
-func (m *message) flags(field protowire.Number, flags uint32) {
-	*m = protowire.AppendFixed32(protowire.AppendTag(*m, field, protowire.Fixed32Type), flags)
+func (m *message) flags(field uint64, flags uint32) {
+	m.tag(field, formFixed32)
+	*m = binary.LittleEndian.AppendUint32(*m, flags)
 }
 
 // inner writes a message in the message, though it be empty.
-func (m *message) inner(field protowire.Number, write func(*message)) {
+func (m *message) inner(field uint64, write func(*message)) {
 	var in message
 	write(&in)
 	m.bytes(field, in)
@@ -121,7 +139,7 @@ func flags(s *tracing.Span) uint32 {
 }
 
 // attributes writes a repeated KeyValue.
-func attributes(m *message, field protowire.Number, all []tracing.Attribute) {
+func attributes(m *message, field uint64, all []tracing.Attribute) {
 	for _, a := range all {
 		m.inner(field, func(m *message) {
 			m.text(1, string(a.Key))
@@ -136,11 +154,47 @@ func value(m *message, v any) {
 	case string:
 		m.bytes(1, []byte(v))
 	case bool:
-		*m = protowire.AppendVarint(protowire.AppendTag(*m, 2, protowire.VarintType), protowire.EncodeBool(v))
+		n := uint64(0)
+		if v {
+			n = 1
+		}
+		m.varint(2, n)
 	case int64:
-		*m = protowire.AppendVarint(protowire.AppendTag(*m, 3, protowire.VarintType), uint64(v))
+		m.varint(3, uint64(v))
 	case float64:
-		*m = protowire.AppendTag(*m, 4, protowire.Fixed64Type)
+		m.tag(4, formFixed64)
 		*m = binary.LittleEndian.AppendUint64(*m, math.Float64bits(v))
 	}
+}
+
+// field returns the bytes of a field of a message; nil: it has none, or is not a message.
+func field(m []byte, number uint64) []byte {
+	for len(m) > 0 {
+		tag, n := binary.Uvarint(m)
+		if n <= 0 {
+			return nil
+		}
+		m = m[n:]
+		head, size := 0, uint64(0) // of the field: the length that it states, and what follows
+		switch tag & 7 {
+		case formVarint:
+			_, head = binary.Uvarint(m)
+		case formFixed64:
+			size = 8
+		case formFixed32:
+			size = 4
+		case formBytes:
+			size, head = binary.Uvarint(m)
+		default: // groups, which proto3 does not have
+			return nil
+		}
+		if head < 0 || head == 0 && size == 0 || size > uint64(len(m)-head) {
+			return nil
+		}
+		if tag == number<<3|formBytes {
+			return m[head : head+int(size)]
+		}
+		m = m[head+int(size):]
+	}
+	return nil
 }

@@ -19,8 +19,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry/tracing"
 	"github.com/ridethrough/ridethrough/policy"
@@ -181,26 +179,6 @@ func refused(answer []byte) error {
 		return nil
 	}
 	return retry.Permanent(fmt.Errorf("the collector did not take all spans: %s", why))
-}
-
-// field returns the bytes of a field of a message; nil: it has none, or is not a message.
-func field(m []byte, number protowire.Number) []byte {
-	for len(m) > 0 {
-		n, kind, size := protowire.ConsumeTag(m)
-		if size < 0 {
-			return nil
-		}
-		m = m[size:]
-		if n == number && kind == protowire.BytesType {
-			b, _ := protowire.ConsumeBytes(m)
-			return b
-		}
-		if size = protowire.ConsumeFieldValue(n, kind, m); size < 0 {
-			return nil
-		}
-		m = m[size:]
-	}
-	return nil
 }
 
 // Shutdown ends idle connections.
