@@ -68,7 +68,7 @@ func (m *model) clearComposer() {
 // restoreDraft puts a text that was not answered back into the composer. If another text has been
 // typed there, the prompt history takes it and hint says so.
 func (m *model) restoreDraft(text, hint string) {
-	if text == "" {
+	if text = typed(text); text == "" {
 		return
 	}
 	if m.hasDraft() {
@@ -97,9 +97,5 @@ func (m *model) onEnter() tea.Cmd {
 	if c, ok := parseCommand(text); ok {
 		return m.runCommand(c)
 	}
-	m.clearComposer()
-	if text == m.turn.returned.text && len(m.queue)+len(m.outbox) == 0 {
-		return m.askAgain(text)
-	}
-	return m.send(text)
+	return m.sendWithFiles(m.composer.Value(), text)
 }

@@ -29,6 +29,7 @@ type Config struct {
 	Env   func(string) string // nil: os.Getenv
 	Plain bool                // lines are only appended; see [Interactive]
 
+	Dir     string                 // whose files a prompt attaches behind an @; "": the working directory
 	Models  func() []string        // completions of /model; nil: none
 	Resume  func(id string) string // the command that resumes a conversation; nil: none is shown
 	History string                 // the file of the prompt history; "": it is not kept

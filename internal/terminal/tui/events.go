@@ -136,11 +136,12 @@ func (m *model) onProgress(id string) {
 // onUserMessage prints the prompt that the turn answers.
 func (m *model) onUserMessage(e turn.UserMessage) {
 	m.dequeue(e.ID)
+	typed, files := typedOf(e.Text)
 	if m.turn.prompt == "" {
-		m.turn.prompt = e.Text
+		m.turn.prompt = typed
 	}
 	m.ensureGap()
-	lines := wrap(printable.Text(e.Text), m.width-2)
+	lines := wrap(printable.Text(typed), m.width-2)
 	if len(lines) > maxPromptLines {
 		more := len(lines) - maxPromptLines
 		lines = append(lines[:maxPromptLines], fmt.Sprintf("… %d more lines", more))
@@ -151,6 +152,9 @@ func (m *model) onUserMessage(e turn.UserMessage) {
 			mark = "> "
 		}
 		m.emit(m.paint.strong(mark + line))
+	}
+	for _, file := range files {
+		m.emit(m.paint.faint(truncate("  ["+file+"]", m.width)))
 	}
 	m.emit("")
 }

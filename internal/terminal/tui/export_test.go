@@ -106,3 +106,11 @@ func (s Screen) Print(text string) { s.print(text, nil)() }
 
 // Draw draws a view.
 func (s Screen) Draw(v tea.View) { s.draw(v) }
+
+// SlashCommands are the commands with their descriptions.
+func SlashCommands() (all [][2]string) {
+	for _, c := range slashCommands() {
+		all = append(all, [2]string{c.text, c.about})
+	}
+	return all
+}

@@ -25,6 +25,7 @@ type model struct {
 	height int
 
 	composer    textarea.Model
+	doubtful    string            // a prompt that names files which are not attached; the same again is sent
 	pastes      map[string]string // long pasted texts by their placeholder
 	prompts     *promptHistory
 	completions completions // of the text that is being typed
@@ -118,7 +119,7 @@ func (m *model) Init() tea.Cmd {
 		cmds = append(cmds, m.pick())
 	}
 	if m.Prompt != "" {
-		cmds = append(cmds, m.send(m.Prompt))
+		cmds = append(cmds, m.sendWithFiles(m.Prompt, m.Prompt))
 	}
 	return tea.Batch(append(cmds, m.flush())...)
 }

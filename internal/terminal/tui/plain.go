@@ -137,7 +137,7 @@ func (ps *plainSession) begin(ctx context.Context) error {
 	case ps.Prompt == "":
 		return nil
 	}
-	return ps.send(ctx, ps.Prompt)
+	return ps.sendWithFiles(ctx, ps.Prompt)
 }
 
 // inputLine is a line of the input, or the error that ended it.
@@ -198,7 +198,7 @@ func (ps *plainSession) onLine(ctx context.Context, text string) (quit bool, err
 		return ps.runCommand(ctx, slashCommand{"resume", e.ID})
 	}
 	ps.listed = nil
-	return false, ps.send(ctx, text)
+	return false, ps.sendWithFiles(ctx, text)
 }
 
 // attach shows a conversation and closes the one before.
@@ -222,7 +222,7 @@ func (ps *plainSession) attach(ctx context.Context, conv Conversation) error {
 
 // send sends a prompt, to a new conversation if none is open.
 func (ps *plainSession) send(ctx context.Context, text string) error {
-	ps.prompts.add(text)
+	ps.prompts.add(typed(text))
 	if ps.conv == nil {
 		conv, err := ps.Conversations.New(ctx, ps.settings)
 		if err != nil {

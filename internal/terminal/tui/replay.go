@@ -67,7 +67,7 @@ func (m *model) printReplay() tea.Cmd {
 	for i, e := range events {
 		t, isTurn := e.Body.(wire.Turn)
 		if prompt, ok := t.Event.(turn.UserMessage); ok {
-			m.prompts.remember(prompt.Text)
+			m.prompts.remember(typed(prompt.Text))
 		}
 		if i >= begin || !isTurn {
 			cmds = append(cmds, m.onEvent(e))

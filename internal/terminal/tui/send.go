@@ -15,7 +15,7 @@ import (
 // send sends a prompt, and creates a conversation if there is none. Prompts are kept here until they
 // are accepted, one after the other.
 func (m *model) send(text string) tea.Cmd {
-	m.prompts.add(text)
+	m.prompts.add(typed(text))
 	m.outbox = append(m.outbox, input{conversation.NewID(), text})
 	return m.sendNext()
 }
@@ -84,6 +84,7 @@ func (m *model) onQueued(id, text string) {
 
 // enqueue shows an input in the queue.
 func (m *model) enqueue(id, text string) {
+	text = typed(text)
 	m.knownInputs[id] = true
 	for i, in := range m.queue {
 		if in.id == id {

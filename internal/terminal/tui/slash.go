@@ -87,6 +87,7 @@ func (m *model) printHelp() {
 	for _, p := range []completion{
 		{"Enter", "send; queued while the model is busy"},
 		{`\ Enter`, "another line (also Shift+Enter, Alt+Enter, Ctrl+J)"},
+		{"@PATH", "attach a text file; in quotes if it has blanks"},
 		{"Tab", "complete; with an empty composer: pass the queued prompt to the turn"},
 		{"↑ ↓", "take back a queued prompt; recall earlier prompts"},
 		{"r", "while waiting: retry now, at no attempt; after a failure: try again"},
@@ -198,6 +199,9 @@ func (m *model) complete() tea.Cmd {
 		return nil
 	}
 	m.completions = completions{typed: typed, selected: -1}
+	if m.completions.all = completeFile(typed, m.dirOf()); m.completions.all != nil {
+		return nil
+	}
 	if !strings.HasPrefix(typed, "/") || strings.Contains(typed, "\n") {
 		return nil
 	}
@@ -221,7 +225,7 @@ func (m *model) onTab() tea.Cmd {
 	case len(m.completions.all) > 0:
 		m.completions.selected = (m.completions.selected + 1) % len(m.completions.all)
 		value := m.completions.all[m.completions.selected].text
-		if len(m.completions.all) == 1 && !strings.Contains(value, " ") {
+		if len(m.completions.all) == 1 && !strings.Contains(value, " ") && !strings.HasSuffix(value, "/") {
 			value += " "
 		}
 		m.composer.SetValue(value)

@@ -197,7 +197,7 @@ func (m *model) completionLines() []string {
 	var lines []string
 	first := max(0, min(m.completions.selected-maxCompletions+1, len(m.completions.all)-maxCompletions))
 	for i, p := range m.completions.all[first:min(len(m.completions.all), first+maxCompletions)] {
-		line := truncate("  "+p.text+"  "+p.about, m.width)
+		line := truncate("  "+shownCompletion(p.text)+"  "+p.about, m.width)
 		if first+i == m.completions.selected {
 			lines = append(lines, m.paint.strong(line))
 		} else {

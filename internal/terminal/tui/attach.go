@@ -1,0 +1,259 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ridethrough/ridethrough/internal/plural"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+)
+
+// maxFile is the size of the largest file that is attached, in bytes.
+const maxFile = 256 << 10
+
+// mention is a file that a prompt names behind an @.
+type mention struct {
+	start, end int // in the prompt
+	path       string
+	quoted     bool // the path is in quotes, which may not be closed yet
+}
+
+// mentionsIn returns the files that a prompt names. An @ inside a word names none, as in an address.
+func mentionsIn(text string) (all []mention) {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '@' || i > 0 && !unicode.IsSpace(rune(text[i-1])) {
+			continue
+		}
+		m := mention{start: i, end: len(text)}
+		rest := text[i+1:]
+		if m.quoted = strings.HasPrefix(rest, `"`); m.quoted {
+			m.path = rest[1:]
+			if n := strings.IndexByte(m.path, '"'); n >= 0 {
+				m.path, m.end = m.path[:n], i+n+3
+			}
+		} else {
+			m.path = rest
+			if n := strings.IndexFunc(rest, unicode.IsSpace); n >= 0 {
+				m.path, m.end = rest[:n], i+1+n
+			}
+		}
+		if m.path != "" {
+			all = append(all, m)
+		}
+		i = m.end - 1
+	}
+	return all
+}
+
+// looksLikeFile reports whether a file is meant, and not a person or a line of code.
+func (m mention) looksLikeFile() bool {
+	return m.quoted || strings.ContainsAny(m.path, "./") && !strings.ContainsAny(m.path, "()[]{}<>=")
+}
+
+// attached is a prompt with the files that it names.
+type attached struct {
+	files   string   // to be sent behind what was typed
+	lacking []string // why files are not in it, in sentences
+	asks    bool     // whether files outside of the directory may be
+}
+
+// attach reads the files that a prompt names. Those outside of the directory need the user's consent.
+func attach(text, dir string, consent bool) (a attached) {
+	var b strings.Builder
+	seen := map[string]bool{}
+	for _, m := range mentionsIn(text) {
+		content, path, err := readMention(m, dir, consent)
+		if errors.Is(err, fs.ErrNotExist) && !m.looksLikeFile() || seen[path] {
+			continue
+		}
+		seen[path] = true
+		if err != nil {
+			a.lack(printable.Line(path)+" "+sentence(err), errors.Is(err, errOutside))
+			continue
+		}
+		b.WriteString(fileBlock(path, content))
+	}
+	a.files = b.String()
+	return a
+}
+
+// lack notes why a file is not attached. What the user may consent to comes first, so that it is seen.
+func (a *attached) lack(why string, outside bool) {
+	if !outside {
+		a.lacking = append(a.lacking, why)
+		return
+	}
+	a.asks, a.lacking = true, append([]string{why}, a.lacking...)
+}
+
+// The reasons why a file is not attached.
+var (
+	errOutside = errors.New("is outside of this directory")
+	errImage   = errors.New("is an image, and only text can be attached")
+	errBinary  = errors.New("is not text")
+	errLarge   = fmt.Errorf("is longer than %d KiB", maxFile>>10)
+	errKind    = errors.New("is not a file")
+)
+
+// sentence says why a file could not be read.
+func sentence(err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "does not exist"
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return "may not be read"
+	}
+	return err.Error()
+}
+
+// readMention reads the file of a mention. Without consent it follows no path, and no link, out of the directory.
+// A period or comma at the end of a sentence is not part of the name.
+func readMention(m mention, dir string, consent bool) (content, path string, err error) {
+	path = m.path
+	content, err = readText(path, dir, consent)
+	if shorter := strings.TrimRight(path, ".,;:!?)"); errors.Is(err, fs.ErrNotExist) && !m.quoted && shorter != path && shorter != "" {
+		if again, errAgain := readText(shorter, dir, consent); !errors.Is(errAgain, fs.ErrNotExist) {
+			return again, shorter, errAgain
+		}
+	}
+	return content, path, err
+}
+
+// readText reads a text file.
+func readText(path, dir string, consent bool) (string, error) {
+	full := resolve(path, dir)
+	real, err := filepath.EvalSymlinks(full)
+	if err != nil {
+		return "", err
+	}
+	if !consent && !inside(real, dir) {
+		return "", errOutside
+	}
+	info, err := os.Stat(real)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", errKind
+	case info.Size() > maxFile:
+		return "", errLarge
+	}
+	return readRegular(real)
+}
+
+// readRegular reads a regular file that has text in it.
+func readRegular(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(content) > maxFile:
+		return "", errLarge
+	case isImage(content):
+		return "", errImage
+	case !utf8.Valid(content) || strings.ContainsRune(string(content), 0):
+		return "", errBinary
+	}
+	return string(content), nil
+}
+
+// isImage reports whether a file begins as a PNG, JPEG, GIF or WebP does.
+func isImage(content []byte) bool {
+	s := string(content[:min(len(content), 12)])
+	return strings.HasPrefix(s, "\x89PNG") || strings.HasPrefix(s, "\xff\xd8\xff") || strings.HasPrefix(s, "GIF8") ||
+		strings.HasPrefix(s, "RIFF") && strings.HasSuffix(s, "WEBP")
+}
+
+// resolve returns a path that was typed as one that is read.
+func resolve(path, dir string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// inside reports whether a path without links is in a directory.
+func inside(real, dir string) bool {
+	home, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(home, real)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// fileBlock is a file as the model reads it: with its name and where it ends, whatever its text is.
+func fileBlock(path, content string) string {
+	tag := "file"
+	for strings.Contains(content, "</"+tag+">") {
+		tag += "x"
+	}
+	return fmt.Sprintf("\n\n<%s name=%s bytes=\"%d\">\n%s\n</%[1]s>", tag, strconv.Quote(path), len(content), content)
+}
+
+// typedOf returns what was typed of a prompt, and its files in words.
+func typedOf(text string) (typed string, files []string) {
+	i := strings.Index(text, "\n\n<file")
+	if i < 0 {
+		return text, nil
+	}
+	for rest := text[i:]; rest != ""; {
+		path, content, next, ok := cutFile(rest)
+		if !ok {
+			return text, nil // it was typed like that
+		}
+		files = append(files, printable.Line(path)+", "+plural.Count(lineCount(content), "line", "lines"))
+		rest = next
+	}
+	return text[:i], files
+}
+
+// typed is what was typed of a prompt.
+func typed(text string) string {
+	text, _ = typedOf(text)
+	return text
+}
+
+// cutFile reverses fileBlock at the beginning of a text.
+func cutFile(text string) (path, content, rest string, ok bool) {
+	head, body, ok := strings.Cut(strings.TrimPrefix(text, "\n\n<"), ">\n")
+	tag, attributes, named := strings.Cut(head, " name=")
+	i := strings.LastIndex(attributes, ` bytes="`)
+	if !ok || !named || i < 0 || strings.TrimRight(tag, "x") != "file" {
+		return "", "", "", false
+	}
+	size, errSize := strconv.Atoi(strings.TrimSuffix(attributes[i+len(` bytes="`):], `"`))
+	path, errName := strconv.Unquote(attributes[:i])
+	if errSize != nil || errName != nil || size < 0 || size > len(body) {
+		return "", "", "", false
+	}
+	rest, ok = strings.CutPrefix(body[size:], "\n</"+tag+">")
+	return path, body[:size], rest, ok
+}
+
+// lineCount returns the number of lines of a text.
+func lineCount(text string) int {
+	n := strings.Count(text, "\n")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		n++
+	}
+	return n
+}
