@@ -105,6 +105,7 @@ var house = []row{
 		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/operation/history", uses: "internal/plural internal/atomicfile internal/clip internal/latency breaker fault gateway retry transport turn"},
+	{floor: 3, path: "internal/operation/history/historykv", uses: "store"},
 	{floor: 3, path: "internal/operation/alerts", uses: "breaker internal/operation/history internal/operation/notify internal/operation/statusfeed internal/terminal/printable"},
 	{floor: 3, path: "internal/server/api", uses: "turn wire"},
 	{floor: 3, path: "internal/operation/archive", uses: "internal/atomicfile store"},
@@ -177,7 +178,7 @@ var house = []row{
 	{
 		floor: 3, path: "internal/cli/agentcmd",
 		uses: "breaker internal/fleet internal/fleet/sharing internal/fleet/storelink fault/classify agent conversation council fault internal/app internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
-			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history internal/operation/telemetry internal/operation/turns " +
+			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history internal/operation/history/historykv internal/operation/telemetry internal/operation/turns " +
 			"internal/operation/logging internal/server internal/server/api internal/server/audit internal/server/client internal/server/conversations internal/server/councils internal/server/description internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/members internal/terminal/printable internal/terminal/tui " +
 			"llm policy store store/background turn wire",
 		parts: "github.com/spf13/cobra",

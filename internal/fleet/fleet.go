@@ -58,14 +58,18 @@ type Config struct {
 
 // NewID returns an id for a replica on a host.
 func NewID(host string) string {
-	host = cmp.Or(host, "replica")
-	host = strings.Map(func(r rune) rune {
+	return CleanName(cmp.Or(host, "replica")) + "-" + strings.ToLower(rand.Text()[:8])
+}
+
+// CleanName returns a name of at most 40 letters, digits, - and _ for another one, such as a host's.
+func CleanName(name string) string {
+	name = strings.Map(func(r rune) rune {
 		if isWord(r) {
 			return r
 		}
 		return '-'
-	}, host)
-	return host[:min(len(host), 40)] + "-" + strings.ToLower(rand.Text()[:8])
+	}, name)
+	return name[:min(len(name), 40)]
 }
 
 // ValidName reports whether a fleet may have a name: 1 to 40 letters, digits, - and _.

@@ -76,7 +76,8 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, conf func
 	to.Conversations, to.Store = served, (&serverconversations.Health{Store: opened}).Current
 	to.Extensions = append(to.Extensions, served, council)
 	if dir == "" {
-		return joinFleet(to, conf().Fleet, opened, end), nil
+		name := cmp.Or(conf().Fleet, config.DefaultFleet)
+		return keepHistory(ctx, to, name, opened, joinFleet(to, name, opened, end)), nil
 	}
 	stop := writeHistory(ctx, opened, to.History, end)
 	return func() { stop(); to.Audit.Close() }, nil

@@ -1,16 +1,18 @@
 package agentcmd
 
 import (
-	"cmp"
+	"context"
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/internal/fleet"
 	"github.com/ridethrough/ridethrough/internal/fleet/sharing"
 	"github.com/ridethrough/ridethrough/internal/fleet/storelink"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/operation/history/historykv"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/store/background"
 )
@@ -18,7 +20,6 @@ import (
 // joinFleet has the gateway be a replica of a fleet, by way of the NATS servers that have the store. The returned
 // function leaves the fleet and calls end, which closes the store.
 func joinFleet(to *server.Config, name string, opened *background.Store, end func()) func() {
-	name = cmp.Or(name, config.DefaultFleet)
 	if name == config.NoFleet {
 		return end
 	}
@@ -39,6 +40,24 @@ func joinFleet(to *server.Config, name string, opened *background.Store, end fun
 		shares.Close()
 		f.Close()
 		link.Close()
+		end()
+	}
+}
+
+// keepHistory keeps the gateway's history on the NATS servers that have the store: that of the first replica, for all of
+// the fleet, or that of a gateway on its own. The returned function ends that and calls end, which closes the store.
+func keepHistory(ctx context.Context, to *server.Config, name string, opened *background.Store, end func()) func() {
+	saves := func() bool { return to.Fleet == nil || to.Fleet.Members()[0] == to.Fleet.ID }
+	if name == config.NoFleet {
+		host, _ := os.Hostname()
+		name = "alone-" + fleet.CleanName(host)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var keeping sync.WaitGroup
+	keeping.Go(func() { to.History.PersistIn(ctx, historykv.Keeper{KV: opened, Name: name}, saves) })
+	return func() {
+		stop()
+		keeping.Wait()
 		end()
 	}
 }
