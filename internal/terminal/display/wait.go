@@ -69,7 +69,12 @@ func WaitLine(w policy.Wait, now time.Time, width int, keys ...string) string {
 	}
 	parts := []string{"▲ " + shortCause(w.Fault), shortTime(left, now), attemptCount(w), "^C"}
 	if w.Fault.Window && left > 0 {
-		parts = []string{"▲ " + w.Fault.Label(), "opens " + shortTime(w.Fault.ResetAt.Sub(now), now), "^C"}
+		opens := w.Fault.ResetAt.Sub(now)
+		at := "opens " + shortTime(opens, now)
+		if opens <= longWait {
+			at = "opens in " + Duration(opens)
+		}
+		parts = []string{"▲ " + w.Fault.Label(), at, "^C"}
 	}
 	for len(parts) > 1 && !fits(strings.Join(parts, " · ")) {
 		parts = parts[:len(parts)-1]

@@ -25,6 +25,7 @@ func waitLine(w policy.Wait, left time.Duration, width int, keys ...string) stri
 func TestWaitLine_FormsByWidth(t *testing.T) {
 	open := policy.Wait{Run: policy.Run{Tries: 3}, Fault: &fault.Error{Kind: fault.RateLimited, Status: 429}, Limit: policy.Unlimited}
 	spent := policy.Wait{Run: policy.Run{Tries: 1}, Fault: &fault.Error{Kind: fault.Quota, Status: 429, Window: true, ResetAt: nine.Add(3*time.Hour + time.Minute)}, Limit: policy.Unlimited}
+	soon := policy.Wait{Run: policy.Run{Tries: 1}, Fault: &fault.Error{Kind: fault.Quota, Status: 429, Window: true, ResetAt: nine.Add(8 * time.Second)}, Limit: policy.Unlimited}
 	for _, tt := range []struct {
 		wait  policy.Wait
 		left  time.Duration
@@ -48,6 +49,7 @@ func TestWaitLine_FormsByWidth(t *testing.T) {
 		{spent, 3*time.Hour + time.Minute, 40, "▲ usage limit · opens 00:01 · ^C"},
 		{spent, 3*time.Hour + time.Minute, 80, "▲ Usage limit — opens again at 00:01, in 3h1m • Press Ctrl+C to cancel"},
 		{spent, 3*time.Hour + time.Minute, 20, "▲ usage limit"},
+		{soon, 8 * time.Second, 40, "▲ usage limit · opens in 8s · ^C"},
 	} {
 		if got := waitLine(tt.wait, tt.left, tt.width); got != tt.want {
 			t.Errorf("line with %v left at %d columns:\n got %q\nwant %q", tt.left, tt.width, got, tt.want)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/llm"
@@ -335,6 +336,21 @@ func TestPaste_TextsThatLookLikePlaceholdersAreSent(t *testing.T) {
 		s.wait(0)
 		if want, got := long+"[pasted 2: 31 lines]"+long+"[pasted 1: 31 lines]", h.model.Requests()[0].Messages[0].Text(); got != want {
 			t.Errorf("prompt: got %q, want %q", got, want)
+		}
+	})
+}
+
+// At forty columns the help is whole, and each explanation stays in its column.
+func TestHelp_FitsFortyColumns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, config(newService(t)), 40, 24)
+		s.types("/help")
+		s.sees("  Ctrl+C    cancel (Esc twice as well);\n            twice when idle: quit\n", "  ↑ ↓       take back a queued prompt;\n            recall")
+		s.misses("…")
+		for line := range strings.Lines(s.screen()) {
+			if n := lipgloss.Width(strings.TrimSpace(line)); n > 39 {
+				t.Errorf("line: got %d columns, want at most 39: %q", n, line)
+			}
 		}
 	})
 }

@@ -114,3 +114,7 @@ func SlashCommands() (all [][2]string) {
 	}
 	return all
 }
+
+// WrapLine and TruncateLine fit a text into a width.
+func WrapLine(text string, width int) []string   { return wrap(text, width) }
+func TruncateLine(text string, width int) string { return truncate(text, width) }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -234,13 +235,23 @@ func wrapTo(text string, width int) []string {
 	width = max(2, width) // the widest character
 	var lines []string
 	for line := range strings.SplitSeq(lipgloss.Wrap(text, width, ""), "\n") {
-		if lipgloss.Width(line) > width {
-			lines = append(lines, strings.Split(ansi.Hardwrap(line, width, true), "\n")...)
-			continue
-		}
-		lines = append(lines, line)
+		lines = append(lines, fitted(line, width)...)
+	}
+	for i, line := range lines {
+		lines[i] = strings.TrimLeft(line, "\ufe0f\u20e3") // their letter is at the end of the line before
 	}
 	return lines
+}
+
+// fitted breaks a line that is wider than it was wrapped to: lipgloss counts a letter with a variation selector, such
+// as an emoji, as one column where it wraps.
+func fitted(line string, width int) []string {
+	tooWide := func(line string) bool { return lipgloss.Width(line) > width }
+	pieces := []string{line}
+	for limit := width; limit > 0 && slices.ContainsFunc(pieces, tooWide); limit-- {
+		pieces = strings.Split(ansi.Hardwrap(line, limit, true), "\n")
+	}
+	return pieces
 }
 
 func trimBlank(lines []string) []string {

@@ -167,3 +167,20 @@ func TestRender_LosesNoWord(t *testing.T) {
 		}
 	})
 }
+
+// A letter with a variation selector is as wide where a line is broken as where it is measured.
+func TestRender_VariationSelectorsFitTheWidth(t *testing.T) {
+	signs := []string{"⚠️", "❤️", "1️⃣", "a\ufe0f", "👍🏽", "日"}
+	for width := 12; width < 60; width++ {
+		for i := range signs {
+			text := strings.Repeat(strings.Join(slices.Concat(signs[i:], signs[:i]), "x")+" ", 20)
+			lines := slices.Concat(tui.Render(text, width, true), tui.WrapLine(text, width), []string{tui.TruncateLine(text, width)},
+				tui.Render("| "+text[:80]+" | b |\n|---|--:|\n| c | "+text[:100]+" |", width, false))
+			for _, line := range lines {
+				if got := lipgloss.Width(line); got >= width {
+					t.Fatalf("line of %d columns: got %d: %q", width, got, line)
+				}
+			}
+		}
+	}
+}

@@ -301,7 +301,7 @@ func TestWait_KeysRetryNowAndShowDetails(t *testing.T) {
 		s.golden("details")
 		s.keys("d", "r")
 		s.wait(time.Second)
-		s.sees("retrying in 14s… (attempt 5/10)", "That try has failed too; it cost no attempt")
+		s.sees("retrying in 14s… (attempt 5/10)", "It failed again, at no attempt")
 		s.keys("r")
 		s.wait(time.Second)
 		s.sees("✓ Recovered after 5 retries (waited 17s)")

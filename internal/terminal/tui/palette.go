@@ -78,15 +78,27 @@ func (p palette) encode(line string) string {
 }
 
 // wrap breaks a text into lines of less than width columns: a full row would lose its last character
-// on some terminals.
+// on some terminals. Its indentation is that of all lines.
 func wrap(text string, width int) []string {
 	if text == "" {
 		return nil
 	}
-	return strings.Split(lipgloss.Wrap(strings.ReplaceAll(text, "\t", "    "), max(8, width-1), ""), "\n")
+	text = strings.ReplaceAll(text, "\t", "    ")
+	indent := text[:min(indentOf(text), width/4)]
+	const noBreak = "\u2011" // a hyphen at which no line is broken: a command is to be copied
+	lines := wrapTo(strings.ReplaceAll(text[len(indent):], "-", noBreak), width-1-len(indent))
+	for i, line := range lines {
+		lines[i] = indent + strings.ReplaceAll(line, noBreak, "-")
+	}
+	return lines
 }
 
 // truncate cuts a line to less than width columns.
 func truncate(line string, width int) string {
-	return lipgloss.NewStyle().Inline(true).MaxWidth(max(1, width-1)).Render(line)
+	width = max(1, width-1)
+	cut := line
+	for limit := width; limit > 0 && (limit == width || lipgloss.Width(cut) > width); limit-- { // see fitted
+		cut = lipgloss.NewStyle().Inline(true).MaxWidth(limit).Render(line)
+	}
+	return cut
 }

@@ -76,7 +76,7 @@ func (m *model) onWaiting(e turn.Waiting) {
 		return
 	}
 	if !m.wait.urged.IsZero() {
-		m.showHint("That try has failed too; it cost no attempt")
+		m.showHint("It failed again, at no attempt")
 	}
 	m.wait.Due, m.wait.urged = dueAfter(e.Remaining), time.Time{}
 }

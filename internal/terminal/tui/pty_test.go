@@ -277,7 +277,7 @@ func TestRun_RestoresTheTerminalAfterAPanic(t *testing.T) {
 		c := config(newService(t))
 		c.Conversations = broken{service: newService(t), list: true}
 		w := startInTerminal(t, c, false)
-		w.shows("\x1b[?u") // the last query at the start
+		w.shows("\x1b[c") // the last query at the start
 		w.types("/resume\r")
 		if err := w.end(); err == nil || !strings.Contains(err.Error(), "the conversation is kept") {
 			t.Errorf("Run: got %v, want an error that says the conversation is kept", err)
@@ -288,7 +288,7 @@ func TestRun_RestoresTheTerminalAfterAPanic(t *testing.T) {
 		c := config(newService(t))
 		c.Models = func() []string { panic("no models") }
 		w := startInTerminal(t, c, false)
-		w.shows("\x1b[?u") // the last query at the start
+		w.shows("\x1b[c") // the last query at the start
 		w.types("/model \r")
 		if err := w.end(); err == nil {
 			t.Error("Run: got nil, want an error")
@@ -299,7 +299,7 @@ func TestRun_RestoresTheTerminalAfterAPanic(t *testing.T) {
 		c := config(newService(t))
 		c.Conversations = broken{service: newService(t), attach: true}
 		w := startInTerminal(t, c, false)
-		w.shows("\x1b[?u") // the last query at the start
+		w.shows("\x1b[c") // the last query at the start
 		w.types("hello\r")
 		w.shows("Lost the conversation")
 		w.types("\x04")

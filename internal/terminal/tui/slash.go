@@ -2,11 +2,11 @@ package tui
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
@@ -82,7 +82,7 @@ func (m *model) runCommand(c slashCommand) tea.Cmd {
 func (m *model) printHelp() {
 	m.emit("")
 	for _, p := range slashCommands() {
-		m.emit(m.paint.faint(truncate(fmt.Sprintf("  %-9s %s", p.text, p.about), m.width)))
+		m.printKey(p)
 	}
 	for _, p := range []completion{
 		{"Enter", "send; queued while the model is busy"},
@@ -97,9 +97,18 @@ func (m *model) printHelp() {
 		{"Ctrl+C", "cancel (Esc twice as well); twice when idle: quit"},
 		{"Ctrl+D", "quit"},
 	} {
-		m.emit(m.paint.faint(truncate("  "+padRight(p.text, 9)+" "+p.about, m.width)))
+		m.printKey(p)
 	}
 	m.emit("")
+}
+
+// printKey prints a key or a command with what it does.
+func (m *model) printKey(p completion) {
+	before := "  " + padRight(p.text, 9) + " "
+	for _, line := range wrapTo(m.paint.encode(p.about), m.width-1-lipgloss.Width(before)) {
+		m.emit(m.paint.faint(before + line))
+		before = strings.Repeat(" ", lipgloss.Width(before))
+	}
 }
 
 func padRight(s string, width int) string {

@@ -162,10 +162,11 @@ func (m *model) detailLines() []string {
 	}
 	lines = append(lines, strings.Join(about, " · "))
 	lines = append(lines, m.wait.trail...)
-	for i, line := range lines {
-		lines[i] = m.paint.faint(truncate("  "+line, m.width))
+	var rows []string
+	for _, line := range lines {
+		rows = append(rows, m.wrapped(m.paint.faint, "  "+line)...)
 	}
-	return lines
+	return rows
 }
 
 // maxQueueLines is how many queued prompts are shown.
