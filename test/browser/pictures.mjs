@@ -55,7 +55,7 @@ const began = Date.now()
 const periods = (steps, stepMs, scale) => Array.from({ length: steps }, (_, slot) => {
   const last = Math.floor(began / stepMs)
   const ago = (((last - slot) % steps) + steps) % steps
-  const requests = Math.round(scale * (1.3 + Math.sin(ago / steps * 9) + 0.4 * Math.sin(ago * 1.7)))
+  const requests = Math.round(scale * (1.5 + Math.sin(ago / steps * 9) + 0.4 * Math.sin(ago * 1.7)))
   const fails = ago > steps * 0.55 && ago < steps * 0.65
   const size = 118 + Math.round(8 * Math.sin(ago / 4)) + (fails ? 10 : 0) // of a histogram: a twelfth of an octave above 1 ms
   return {
