@@ -99,3 +99,34 @@ func TestHold_WaitOfAGatewayIsShownListedAndEnded(t *testing.T) {
 		}
 	})
 }
+
+// A turn whose request a gateway holds moves as well: the gateway is left, and the other model asked.
+func TestMove_LeavesTheGatewayThatHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFixture(t)
+		model, provider := heldModel(t, time.Hour)
+		h.model = model
+		small := h.twoModels()
+		runner, _ := h.runner()
+		c := h.create(runner)
+		seen := make(chan []string, 1)
+		go func() { seen <- follow(t, runner, c, 0, 1) }()
+		h.say(runner, c, "hello")
+		time.Sleep(20 * time.Second) // in the third wait
+		began, asked := time.Now(), len(provider.Requests())
+		if err := runner.Move(t.Context(), c, "acme/small"); err != nil {
+			t.Fatalf("move: %v", err)
+		}
+		got := <-seen
+		if took := time.Since(began); took > time.Second || len(small.Requests()) != 1 || !containsLine(got, "model: from small") || !containsLine(got, "sealed done") {
+			t.Errorf("after %v, with %d requests to the other model: got %q, want its answer at once", took, len(small.Requests()), got)
+		}
+		time.Sleep(time.Hour)
+		if n := len(provider.Requests()); n != asked {
+			t.Errorf("requests of the gateway after the move: got %d more, want none", n-asked)
+		}
+		if _, n := runner.Waits(9); n != 0 {
+			t.Errorf("%d turns wait after the answer; want none", n)
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
@@ -22,7 +23,8 @@ type move struct {
 	Model string `json:"model"`
 }
 
-// Move lets the turn in progress, which waits for its model, ask another one at once. The budgets of its policy begin
+// Move lets the turn in progress, which waits for its model, ask another one at once. A gateway that holds its request
+// is left. The budgets of its policy begin
 // anew, and its fallbacks stay. Turns after it ask the model that Change has set. Readers get a [turn.Switched].
 func (r *Runner) Move(ctx context.Context, conversation, model string) error {
 	l, err := r.load(ctx, conversation)
@@ -34,14 +36,16 @@ func (r *Runner) Move(ctx context.Context, conversation, model string) error {
 		switch {
 		case l.idle() || l.now.id != id:
 			return ErrIdle
-		case l.now.waits == nil || l.now.abort:
+		case r.waitsFor(l) == nil || l.now.abort:
 			return ErrNotWaiting
 		}
 		return nil
 	}
 	err = r.append(ctx, l, id, waits, func(time.Time) []any {
-		w := l.now.waits
-		switched := turn.Switched{From: l.now.with.Model, To: model, Why: w.Fault.Redacted()}
+		switched := turn.Switched{From: l.now.with.Model, To: model}
+		if f := r.waitsFor(l); f != nil {
+			switched.Why = f.Redacted()
+		}
 		return []any{move{model}, wire.Turn{Ref: wire.Ref{ConversationID: l.id, TurnID: id}, Event: switched}}
 	})
 	if err != nil {
@@ -52,6 +56,18 @@ func (r *Runner) Move(ctx context.Context, conversation, model string) error {
 		return r.Store.Publish(ctx, control(conversation, id), []byte(sayLook))
 	}
 	return r.enqueueAccepted(ctx, newJob(conversation, id, payload{Woken: true, Now: true}))
+}
+
+// waitsFor returns why the turn in progress waits, in a wait of its own or at a gateway that holds its request, which
+// no record tells; nil: it does not.
+func (r *Runner) waitsFor(l *log) *fault.Error {
+	if l.now.waits != nil {
+		return l.now.waits.Fault
+	}
+	if w, ok := r.waits.in(l.id); ok && w.Held && w.Turn == l.now.id {
+		return w.Fault
+	}
+	return nil
 }
 
 // moved applies the record.
