@@ -301,6 +301,21 @@ func TestFailover_CommandsFollowTheRequest(t *testing.T) {
 	})
 }
 
+func TestFailover_PausedUpstreamIsLeftWhenPatienceEnds(t *testing.T) {
+	for after, want := range map[time.Duration]time.Duration{2 * time.Minute: 2 * time.Minute, 0: 10 * time.Minute} { // 0: never
+		synctest.Test(t, func(t *testing.T) {
+			p := newPair(t, simulator.Script{}, simulator.Script{}, gateway.Fallback{After: after})
+			p.gateway.ActOn("first", gateway.Pause)
+			time.AfterFunc(10*time.Minute, func() { p.gateway.ActOn("first", gateway.Resume) })
+			_, text, err := p.get("/v1/messages", claude)
+			second := len(p.second.Requests())
+			if err != nil || !strings.Contains(text, "message_stop") || time.Since(p.begun) != want || (second == 1) != (after > 0) {
+				t.Errorf("fallback after %v: answered after %v with %d requests to it (%v), want after %v", after, time.Since(p.begun), second, err, want)
+			}
+		})
+	}
+}
+
 // TestFailover_LoopOfFallbacksEnds is about two upstreams that name each other: a fallback's own are not followed.
 func TestFailover_LoopOfFallbacksEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -40,7 +40,7 @@ func (s *sharedRequest) leaves() time.Time {
 }
 
 // acquire waits for room and for the permit for a try, until the request leaves for the next upstream. It stays
-// as long as it is paused.
+// as long as it is paused itself. A pause of the upstream is as good a reason to leave it as an outage.
 func (s *sharedRequest) acquire(ctx context.Context) (retry.Permit, error) {
 	end := s.failover.Leaves()
 	if end.IsZero() {
@@ -111,11 +111,11 @@ func (s *sharedRequest) unblocked() {
 // errPatience is why a request that waits to be sent leaves for the next upstream.
 var errPatience = errors.New("it has not been let go in time")
 
-// isPaused reports whether an operator has paused the request or its upstream.
+// isPaused reports whether an operator has paused the request.
 func (s *sharedRequest) isPaused() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.paused || !s.at.breaker.State().Paused.IsZero()
+	return s.paused
 }
 
 // stop returns why the run at the upstream has ended; "": the request leaves for the next one. It does so at the

@@ -35,6 +35,8 @@ test('notices are asked for by a click, and tell of an outage, its end and a spe
   const told = () => page.evaluate(() => globalThis.told)
   assert.equal(await page.evaluate(() => globalThis.asked), 0)
   s.say('incident', incident({ id: 'off' })) // no notices were asked for
+  await page.goto(s.url + '#/incidents')
+  await until('it is known', async () => (await page.locator('.incidents > li').count()) === 2)
   await page.getByRole('button', { name: 'Notify me' }).click()
   await page.getByRole('button', { name: 'Notices on', pressed: true }).waitFor()
   assert.equal(await page.evaluate(() => globalThis.asked), 1)

@@ -50,8 +50,7 @@ function Page() {
             </a>
           ))}
         </nav>
-        <Notices />
-        <Connection />
+        <div class="ends"><Notices /><Connection /></div>
       </header>
       {lostAt.value === null ? null : <Lost since={lostAt.value} />}
       <Warnings />

@@ -29,7 +29,7 @@ export function CourseView({ of: i, course: c }: { of: Incident; course: Course 
       <svg viewBox={`0 0 ${c.points.length * width} ${height}`} preserveAspectRatio="none" role="img" aria-label={waitingInWords(waits, at)}>
         <path class="area" d={`M0 ${height}` + waits.map((n, x) => `V${(height - (n / longest) * (height - 4)).toFixed(1)}H${(x + 1) * width}`).join('') + `V${height}Z`} />
       </svg>
-      <p class="aside ends"><time dateTime={i.began}>{dated(i.began)}</time><span>{i.ended ? clock(i.ended) : 'now'}</span></p>
+      <p class="aside span"><time dateTime={i.began}>{dated(i.began)}</time><span>{i.ended ? clock(i.ended) : 'now'}</span></p>
       <figcaption>
         <ul class="shares" aria-label="Share of the faults">
           {i.kinds.map((k, n) => <li key={k.cause}><i class={`k${Math.min(n, named - 1)}`} />{k.cause} {percent(k.count, i.failures)} %<span class="aside"> ({count(k.count)})</span></li>)}

@@ -58,7 +58,6 @@ function Entry({ id }: { id: string }) {
 function Details({ of: i }: { of: Incident }) {
   const at = `incidents/${part(i.id)}`
   const report = (kind: string) => async () => (await ask('GET', at, undefined, kind)).text()
-  const address = () => location.href.replace(/#.*/, '') + '#/' + at
   return (
     <>
       {i.message ? <p class="words">{i.message}</p> : null}
@@ -77,7 +76,6 @@ function Details({ of: i }: { of: Incident }) {
       />
       <p class="acts">
         <a href={'#/' + at}>Link to this incident</a>
-        <Copy label="Copy link" text={address} />
         <Copy label="Copy as text" text={report('text/plain')} />
         <Act kind="quiet" label="Save as Markdown" act={async () => save(`incident-${i.id}.md`, await report('text/markdown')())} />
         <Act kind="quiet" label="Save as JSON" act={async () => save(`incident-${i.id}.json`, JSON.stringify(await get(at), null, 2) + '\n')} />

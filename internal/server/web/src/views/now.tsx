@@ -179,7 +179,7 @@ function CallRow({ id }: { id: number }) {
       <Acts>
         <Act label="Retry now" busy="Asking…" act={act('now')} name={`Retry now${name}`} />
         {w.next ? <Act kind="quiet" label={`Use ${w.next}`} busy="Switching…" act={act('skip')} name={`Use ${w.next}${name}`} /> : null}
-        {w.state === 'paused' ? <Act kind="quiet" label="Resume" act={act('resume')} name={`Resume${name}`} /> : <Act kind="quiet" label="Pause" act={act('pause')} name={`Pause${name}`} />}
+        {w.state === 'paused' ? <Act kind="quiet" label="Resume" act={act('resume')} name={`Resume${name}`} /> : null}
         <Act kind="quiet" label="Give up" busy="Giving up…" act={act('give-up')} name={`Give up${name}`} />
       </Acts>
       {w.afterContent ? <span class="cached" title={afterContentMeans}>{afterContent}</span> : null}
@@ -229,7 +229,7 @@ function Spent({ of: w, next }: { of: AnyWait; next: Next }) {
       {waitsFor[next.what] ? <span title={next.what === 'queued' ? undefined : probeMeans}>{waitsFor[next.what]}</span> : null}
       <span>retry {w.retries + 1}{w.maxRetries ? ` of ${w.maxRetries}` : ''}</span>
       <span>since {dated(w.began)}</span>
-      {left > 0 ? <span>gives up {(left < day ? clock : dated)(w.deadline ?? '')} ({roughly(left)} left)</span> : null}
+      {left > 0 ? <span>gives up {(left < day ? clock : dated)(w.deadline ?? '')} {lostAt.value === null ? ` (${roughly(left)} left)` : ''}</span> : null}
     </span>
   )
 }

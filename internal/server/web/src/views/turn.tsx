@@ -10,6 +10,7 @@ import { dated, roughly, seconds } from '../time'
 import { answer } from '../chat'
 import { needsApproval, type Item, type Message, type Tool, type Turn } from '../transcript'
 import { attempt, brokeOff, capital, causeOf, count, details, headline, plural, recovered, verb } from '../words'
+import { Move } from './move'
 import { Act } from './parts'
 
 interface Props {
@@ -113,6 +114,7 @@ function WaitView({ wait: w, turn: t, conversation }: { wait: Received<Wait>; tu
       {conversation ? (
         <p class="acts">
           <Act kind="first" label="Retry now" busy="Asking…" act={() => post(at + 'now')} />
+          <Move conversation={conversation} title="this turn" />
           <Act label="Stop" busy="Stopping…" act={() => post(at + 'stop', { turnId: t.id })} name="Stop this turn" />
         </p>
       ) : null}

@@ -1,6 +1,6 @@
 // Upstreams: the state and the history of each, and what waiting has saved.
 import type { Cell, Upstream } from '../api'
-import { loaded, upstreams } from '../store'
+import { loaded, lostAt, upstreams } from '../store'
 import type { Received } from '../table'
 import { Countdown } from '../ticker'
 import { clock, dated, moment, roughly } from '../time'
@@ -43,11 +43,11 @@ function Card({ name }: { name: string }) {
       <Limits of={u.limits ?? []} />
       <Facts of={facts(u)} />
       {u.saved && u.saved.calls > 0 ? <p class="saved">Held {plural(u.saved.calls, 'call')} through {plural(u.saved.outages, 'outage')} this week.</p> : null}
-      <p class="acts">
+      {lostAt.value === null ? <p class="acts">
         {u.state === 'paused' && accepts(u, 'resume') ? <Act kind="first" label="Resume" act={actOn(u.name, 'resume')} name={`Resume ${nameOf(u.name)}`} /> : null}
         {u.state !== 'paused' && accepts(u, 'pause') ? <Act label="Pause" act={actOn(u.name, 'pause')} name={`Pause ${nameOf(u.name)}`} /> : null}
         {u.waiting > 0 && accepts(u, 'now') ? <Act label="Try now" busy="Asking…" act={actOn(u.name, 'now')} name={`Try now: ${nameOf(u.name)}`} /> : null}
-      </p>
+      </p> : null}
     </article>
   )
 }
