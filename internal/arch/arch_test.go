@@ -165,7 +165,7 @@ var house = []row{
 	{
 		floor: 3, path: "internal/cli/gatewaycmd", // and neither agent, store nor app: a program with the gateway alone is made of it
 		uses: "internal/plural fault fault/classify gateway internal/atomicfile internal/lockfile internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/outlook internal/cli/recipe internal/cli/screen internal/dialect internal/lab internal/redact " +
-			"internal/conform internal/lab/simulator internal/operation/access internal/operation/alerts internal/operation/collector internal/operation/config internal/operation/doctor internal/operation/history internal/operation/logging internal/operation/notify internal/operation/replica internal/operation/sdnotify internal/operation/telemetry " +
+			"internal/conform internal/lab/simulator internal/operation/access internal/operation/alerts internal/operation/collector internal/operation/config internal/operation/doctor internal/operation/history internal/operation/logging internal/operation/notify internal/operation/sdnotify internal/operation/telemetry " +
 			"internal/operation/watchdog internal/server internal/server/audit internal/server/feed internal/server/web internal/sse internal/terminal/display internal/terminal/printable policy retry turn",
 		parts: "github.com/spf13/cobra",
 	},
@@ -178,7 +178,7 @@ var house = []row{
 	{
 		floor: 3, path: "internal/cli/agentcmd",
 		uses: "breaker internal/fleet internal/fleet/sharing internal/fleet/storelink fault/classify agent conversation council fault internal/app internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
-			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history internal/operation/history/historykv internal/operation/telemetry internal/operation/turns " +
+			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history internal/operation/history/historykv internal/operation/replica internal/operation/telemetry internal/operation/turns " +
 			"internal/operation/logging internal/server internal/server/api internal/server/audit internal/server/client internal/server/conversations internal/server/councils internal/server/description internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/members internal/terminal/printable internal/terminal/tui " +
 			"llm policy store store/background turn wire",
 		parts: "github.com/spf13/cobra",

@@ -42,6 +42,14 @@ type Gateway interface {
 	WaitSockets(ctx context.Context) error
 }
 
+// Replica makes a gateway a part of a fleet. It is the gateway that is served then: *replica.Replica.
+type Replica interface {
+	Gateway
+	Fleet() *gateway.Fleet // for the gateway's configuration
+	Join(*gateway.Gateway, *tenant.Table)
+	Leave() // once nothing is served any more
+}
+
 // Config is what is served, and to whom.
 type Config struct {
 	Gateway  Gateway
@@ -60,7 +68,8 @@ type Config struct {
 	Conversations live.Conversations                    // that are shown beside the gateway's requests; nil: there are none
 	Store         func() (warnings []string, err error) // the health of their store; nil: there is none
 
-	Fleet *fleet.Fleet // of which the gateway is a replica; nil: it is on its own
+	Fleet   *fleet.Fleet // of which the gateway is a replica; nil: it is on its own
+	Replica Replica      // its part in that; nil likewise
 	// Share joins the breaker of an upstream with those of the other replicas; nil: there are none.
 	Share func(upstream string, base *url.URL, b *breaker.Breaker)
 

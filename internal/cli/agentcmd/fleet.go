@@ -13,6 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/fleet/storelink"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/operation/history/historykv"
+	"github.com/ridethrough/ridethrough/internal/operation/replica"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/store/background"
 )
@@ -34,7 +35,7 @@ func joinFleet(to *server.Config, name string, opened *background.Store, end fun
 			to.Log.Warn("fleet: alone, without a connection with the NATS servers", "name", s.Name, "replica", s.ID)
 		}
 	})
-	to.Fleet = f
+	to.Fleet, to.Replica = f, replica.New(f)
 	to.Share = func(upstream string, base *url.URL, b *breaker.Breaker) { shares.Join(upstreamID(upstream, base), b) }
 	return func() {
 		shares.Close()

@@ -172,12 +172,14 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 		c.dog.Loop("the loop that handles the gateway's events"))
 	defer events.close()
 	t.Gateway.OnEvent, t.Gateway.Learned, t.Gateway.Share = events.Watch, served.History.Learned, served.Share
-	part := newReplica(&served, &t)
+	if served.Replica != nil {
+		t.Gateway.Fleet = served.Replica.Fleet()
+	}
 	g, err := start(l.Addr().String(), t)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	defer join(&served, g, part)()
+	defer join(&served, g)()
 	c.tell.Show(g, served.History)
 	if served.Fleet != nil {
 		c.tell.ShowFleet(served.Fleet)

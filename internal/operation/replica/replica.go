@@ -84,8 +84,8 @@ func (r *Replica) Join(g *gateway.Gateway, t *tenant.Table) {
 	r.ticker = f.Clock.AfterFunc(tick, r.tick)
 }
 
-// Close sends what is still to be told. Call it when the gateway has ended, before the fleet is left.
-func (r *Replica) Close() {
+// Leave sends what is still to be told. Call it when the gateway has ended, before the fleet is left.
+func (r *Replica) Leave() {
 	r.flush()
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -83,7 +83,7 @@ func (w *world) join(id string) *member {
 		g.Close()
 		_ = server.Close()
 		<-done
-		m.Close()
+		m.Leave()
 		m.fleet.Close()
 		time.Sleep(time.Second) // net/http lingers half of that on a connection that it has cut
 	})
@@ -220,6 +220,18 @@ func TestReplica_LimitsOfTokensAreOne(t *testing.T) {
 		time.Sleep(1100 * time.Millisecond)
 		if _, refused := w.replicas[1].tenants.Admit(alice, time.Now()); refused == nil {
 			t.Error("a second later, at the other replica: no refusal")
+		}
+	})
+}
+
+// The end of the gateway is that of its requests: a replica is served in its place.
+func TestReplica_CloseEndsRequestsInProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, simulator.Script{Then: simulator.Silence{}})
+		time.AfterFunc(15*time.Second, w.replicas[0].Close)
+		begun := time.Now()
+		if text := w.replicas[0].ask(t, time.Minute, "Hi"); !strings.Contains(text, "the gateway is shutting down") || time.Since(begun) != 15*time.Second {
+			t.Errorf("after %v: got %q, want the closing error after 15 s", time.Since(begun), text)
 		}
 	})
 }
