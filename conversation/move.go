@@ -24,8 +24,8 @@ type move struct {
 }
 
 // Move lets the turn in progress, which waits for its model, ask another one at once. A gateway that holds its request
-// is left. The budgets of its policy begin
-// anew, and its fallbacks stay. Turns after it ask the model that Change has set. Readers get a [turn.Switched].
+// is left. The budgets of its policy begin anew, and its fallbacks stay. Turns after it ask the model that Change has
+// set. Readers get a [turn.Switched].
 func (r *Runner) Move(ctx context.Context, conversation, model string) error {
 	l, err := r.load(ctx, conversation)
 	if err != nil {
