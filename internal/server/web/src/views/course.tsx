@@ -21,15 +21,17 @@ export function CourseView({ of: i, course: c }: { of: Incident; course: Course 
   const longest = Math.max(...waits, 1)
   return (
     <figure class="course">
-      <p class="aside">Faults per minute, up to {roundly(perMinute(most, c.stepMs))}</p>
-      <svg viewBox={`0 0 ${c.points.length * width} ${height}`} preserveAspectRatio="none" role="img" aria-label={faultsInWords(faults.map((n) => perMinute(n, c.stepMs)), at)}>
-        {c.points.map((p, n) => <Stack key={n} faults={p.faults ?? {}} causes={causes} x={n * width} most={most} />)}
-      </svg>
-      <p class="aside">Calls waiting, up to {count(longest)}</p>
-      <svg viewBox={`0 0 ${c.points.length * width} ${height}`} preserveAspectRatio="none" role="img" aria-label={waitingInWords(waits, at)}>
-        <path class="area" d={`M0 ${height}` + waits.map((n, x) => `V${(height - (n / longest) * (height - 4)).toFixed(1)}H${(x + 1) * width}`).join('') + `V${height}Z`} />
-      </svg>
-      <p class="aside span"><time dateTime={i.began}>{dated(i.began)}</time><span>{i.ended ? clock(i.ended) : 'now'}</span></p>
+      <div class="plot" style={{ maxWidth: `${Math.max(12, c.points.length)}rem` }}>
+        <p class="aside">Faults per minute, up to {roundly(perMinute(most, c.stepMs))}</p>
+        <svg viewBox={`0 0 ${c.points.length * width} ${height}`} preserveAspectRatio="none" role="img" aria-label={faultsInWords(faults.map((n) => perMinute(n, c.stepMs)), at)}>
+          {c.points.map((p, n) => <Stack key={n} faults={p.faults ?? {}} causes={causes} x={n * width} most={most} />)}
+        </svg>
+        <p class="aside">Calls waiting, up to {count(longest)}</p>
+        <svg viewBox={`0 0 ${c.points.length * width} ${height}`} preserveAspectRatio="none" role="img" aria-label={waitingInWords(waits, at)}>
+          <path class="area" d={`M0 ${height}` + waits.map((n, x) => `V${(height - (n / longest) * (height - 4)).toFixed(1)}H${(x + 1) * width}`).join('') + `V${height}Z`} />
+        </svg>
+        <p class="aside span"><time dateTime={i.began}>{dated(i.began)}</time><span>{i.ended ? clock(i.ended) : 'now'}</span></p>
+      </div>
       <figcaption>
         <ul class="shares" aria-label="Share of the faults">
           {i.kinds.map((k, n) => <li key={k.cause}><i class={`k${Math.min(n, named - 1)}`} />{k.cause} {percent(k.count, i.failures)} %<span class="aside"> ({count(k.count)})</span></li>)}
