@@ -7,8 +7,12 @@ const dist = fileURLToPath(new URL('../../internal/server/web/dist/', import.met
 const types = { html: 'text/html; charset=utf-8', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml', txt: 'text/plain' }
 const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// calm is what the view of a server without requests asks for.
-const calm = { held: { calls: 0, waitedMs: 0, spared: 0 }, upstreams: [], programs: [] }
+// quiet is what a page that shows no waits asks for, of a server where nothing has passed.
+const quiet = {
+  '/-/traffic': { held: { calls: 0, outageMs: 0, retries: 0, waitedMs: 0, sinceMs: 0 }, upstreams: [] },
+  '/-/requests': { all: 0, requests: [] },
+  '/-/setup': { token: false, programs: [] },
+}
 
 // fake starts a server. answer returns the answer to other requests than those for the stream and the files,
 // as [status, document].
@@ -35,7 +39,7 @@ export async function fake({ lists, answer = () => [200, {}] }) {
     let body = ''
     for await (const piece of req) body += piece
     done.push(`${req.method} ${path} ${body}`)
-    const [status, document] = path === '/-/traffic' || path === '/-/setup' ? [200, calm] : await answer(req, path, body)
+    const [status, document] = path in quiet ? [200, quiet[path]] : await answer(req, path, body)
     res.writeHead(status, { 'Content-Type': 'application/json' })
     res.end(JSON.stringify(document))
   })

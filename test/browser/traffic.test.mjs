@@ -39,13 +39,14 @@ test('until the first request the page says where to point a program', async (t)
   assert.equal(await page.locator('.setup').count(), 0)
 })
 
-test('the page shows what passed and what was held', async (t) => {
-  const w = await lively(t)
+test('the page shows what passed, what was held and what is left of the limits', async (t) => {
+  const w = await lively(t, { provider: ['--limits', 'requests:600,tokens:450k'] })
   const page = await open(t, w.page)
   await shown(page, /In the last 1m: 2 calls held and answered, .*3 re-sends spared\./)
   assert.match(await figure(page, 'Requests').textContent(), /^Requests9at most 9 a minute$|^Requests9at most \d a minute$/)
   assert.match(await figure(page, 'Errors').textContent(), /^Errors4server overloaded × 3, authentication$/)
   assert.match(await figure(page, 'First token').locator('svg').getAttribute('aria-label'), /^First token, anthropic, last hour: \d+ms, 95 % within/)
+  await page.locator('.passed .limits li', { hasText: /requests.*\d % left of 600/ }).waitFor()
   await page.getByRole('button', { name: 'Last day' }).click()
   assert.equal(await page.getByRole('button', { name: 'Last day' }).getAttribute('aria-pressed'), 'true')
   await page.locator('.passed', { hasText: 'at most 9 in 15 minutes' }).waitFor()
