@@ -69,7 +69,7 @@ func (b *Breaker) Known() (all []News) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now()
-	for _, ci := range b.circuits {
+	for _, ci := range b.all() {
 		if ci.open && len(all) < mostKnown {
 			all = append(all, ci.news(Known, now))
 		}
@@ -97,7 +97,7 @@ func (b *Breaker) Hear(from string, n News) {
 		}
 	case ci == nil:
 	case n.What == Probing:
-		ci.hearProbe(from, now)
+		ci.hearProbe(from, n, now)
 	case n.What == Slowed:
 		ci.slowStart.slowDown()
 	case n.What == Answers:
@@ -163,9 +163,9 @@ func (ci *circuit) adopt(n News, open bool, now time.Time) {
 	ci.suspected = time.Time{}
 }
 
-// hearProbe has the calls here wait for another's probe.
-func (ci *circuit) hearProbe(from string, now time.Time) {
-	if !ci.open || ci.probe != nil {
+// hearProbe has the calls here wait for another's probe. That it has failed may have been heard before.
+func (ci *circuit) hearProbe(from string, n News, now time.Time) {
+	if !ci.open || ci.probe != nil || n.Probes < ci.failedProbes {
 		return
 	}
 	ci.peerProbe, ci.probedAt, ci.probeFailed, ci.probeAtOnce = from, now, false, false
@@ -177,10 +177,10 @@ func (ci *circuit) peerProbeFailed(from string, now time.Time) {
 	switch {
 	case ci.probe != nil: // its outcome is waited for
 		return
-	case ci.peerProbe == "":
-		ci.probedAt = now
 	case ci.peerProbe == from:
 		ci.peerProbe = ""
+	default:
+		ci.probedAt = now
 	}
 	ci.probeFailed = true
 	for _, w := range ci.awaitingProbe.drain() {

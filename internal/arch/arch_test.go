@@ -152,7 +152,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/telemetry/otlp", uses: "fault/classify internal/operation/telemetry/tracing policy retry"},
 	{floor: 3, path: "internal/operation/telemetry", uses: "internal/fleet internal/operation/tenant internal/operation/metrics internal/operation/telemetry/otlp internal/operation/telemetry/tracing breaker fault gateway internal/operation/history policy turn"},
 	{floor: 3, path: "internal/operation/turns", uses: "agent conversation fault gateway internal/operation/telemetry turn"},
-	{floor: 3, path: "internal/lab", uses: "fault fault/classify breaker policy ratelimit retry internal/clock internal/operation/config"},
+	{floor: 3, path: "internal/lab", uses: "internal/fleet internal/fleet/sharing fault fault/classify breaker policy ratelimit retry internal/clock internal/operation/config"},
 	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/settingsfile"},
 	{floor: 3, path: "internal/cli/recipe", uses: "internal/cli/settingsfile"},

@@ -6,6 +6,8 @@
 // published numbers (strategies.yaml).
 //
 // The package has no I/O but the files of [WriteGallery]. Command `ridethrough lab` shows the reports.
+//
+// It has many files because each kind of thing that is simulated, counted or drawn has one of its own.
 package lab
 
 import (

@@ -73,6 +73,7 @@ breaker, as in a program of your own. Where the provider states its limits, requ
 wait for room too, by default: ` + "`patient+breaker+admission`" + `. ` + "`patient+breaker+7d`" + ` waits for a usage window of
 up to a week (` + "`quota: {max: 7d}`" + `), the default for one of five hours. ` + "`patient+breaker+adaptive`" + ` keeps few
 calls in flight at a server that states nothing (` + "`admission: adaptive`" + `), which is not the default.
+` + "`patient+breaker+fleet`" + ` has [several gateways](fleet.md) act as one, as they do by default with NATS.
 
 A caller makes one call at a time, and the next one some time after the previous one has ended. So a policy
 that gives up early makes more calls, and a policy that waits makes fewer. *answered* and *gave up* are about

@@ -21,9 +21,10 @@ type run struct {
 	strategy  Strategy
 	sim       *simulation
 	upstream  *upstream
-	breaker   *breaker.Breaker // nil: each caller is on its own
+	replicas  []*replica
 	limits    *ratelimit.Table // nil: none is learned
 	tally     tally
+	calling   int                 // callers that have not ended
 	onRequest func(caller, n int) // called before each call, with n = 0, and each request; nil: none
 }
 
@@ -36,10 +37,7 @@ var errLeft = errors.New("the caller has run out of patience")
 func newRun(s config.Scenario, strategy Strategy) *run {
 	sim := newSimulation()
 	r := &run{Scenario: s, strategy: strategy, sim: sim, upstream: newUpstream(sim, s), tally: newTally(s, strategy)}
-	if strategy.SharesBreaker {
-		r.breaker = breaker.New("lab")
-		r.breaker.Clock = sim
-	}
+	r.startReplicas()
 	if strategy.Admission {
 		r.limits = &ratelimit.Table{Clock: sim}
 	}
@@ -54,7 +52,13 @@ func (r *run) result(ctx context.Context) (Result, error) {
 		if i >= r.Callers.Number {
 			c.Callers, c.other = r.Others, true
 		}
-		r.sim.spawn(func(t *task) { r.caller(t, &c) })
+		r.calling++
+		r.sim.spawn(func(t *task) {
+			r.caller(t, &c)
+			if r.calling--; r.calling == 0 {
+				r.closeReplicas()
+			}
+		})
 	}
 	if err := r.sim.run(ctx); err != nil {
 		return Result{}, err
@@ -123,9 +127,10 @@ func (r *run) call(t *task, from *caller) {
 	if from.Patience > 0 {
 		defer r.sim.cancelAfter(ctx, from.Patience, func() { cancel(errLeft) }).Stop()
 	}
-	retrier := retry.Retrier{Policy: r.strategy.Policy, Clock: r.sim, Rand: from.luck.Float64}
-	if r.breaker != nil {
-		c := r.breaker.Caller(breaker.Scope{Model: "model", Credential: "key"})
+	at := r.replicas[from.id%len(r.replicas)]
+	retrier := retry.Retrier{Policy: r.strategy.Policy, Clock: at.clock, Rand: from.luck.Float64}
+	if at.breaker != nil {
+		c := at.breaker.Caller(breaker.Scope{Model: "model", Credential: "key"})
 		defer c.Close()
 		retrier.Breaker = c
 	}
@@ -212,6 +217,7 @@ func (s *Strategy) classify(f *fault.Error, n int) *fault.Error {
 type Strategy struct {
 	config.Strategy
 	SharesBreaker bool // all callers share a circuit breaker
+	Fleet         bool // and the breakers of several gateways act as one
 	Admission     bool // and wait for room below the limits that the provider states
 	Adaptive      bool // and where it states none, until so few are in flight that their answers begin soon
 }
@@ -227,6 +233,14 @@ func OwnStrategy(name string, p policy.Policy, shared bool) Strategy {
 		s.Name += withBreaker
 		s.Title += ", shared"
 	}
+	return s
+}
+
+// InFleet returns the strategy with gateways whose circuit breakers act as one.
+func (s Strategy) InFleet() Strategy {
+	s.Fleet = true
+	s.Name += withFleet
+	s.Title += ", fleet"
 	return s
 }
 
@@ -254,12 +268,13 @@ func (s Strategy) ForAWeek() Strategy {
 	return s
 }
 
-// The suffixes of strategies: callers share a circuit breaker; with it they also wait for room below the limits that the
+// The suffixes of strategies: callers share a circuit breaker, each gateway's its own; with it they also wait for room below the limits that the
 // provider states; and where it states none, until few enough are in flight; with it they also wait for the window of a
-// week.
+// week; and with it the breakers of several gateways act as one.
 const (
 	withBreaker   = "+breaker"
 	withAdmission = "+admission"
 	withAdaptive  = "+adaptive"
 	withWeek      = "+7d"
+	withFleet     = "+fleet"
 )

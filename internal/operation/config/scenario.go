@@ -22,6 +22,7 @@ type Scenario struct {
 	Callers  Callers
 	Others   Callers // a second group, whose waits are counted apart; Number 0: none
 	Upstream Service
+	Fleet    Fleet // the gateways among which the callers are divided; Number 0: one
 	Outages  []Outage
 	Policies []string // the names of those to simulate; none: all
 }
@@ -117,6 +118,7 @@ func scenarios() codec[Scenario] {
 		newField("callers", callers(), func(s *Scenario) *Callers { return &s.Callers }, fieldDoc{"The clients.", "", "required"}),
 		newField("others", callers(), func(s *Scenario) *Callers { return &s.Others }, fieldDoc{"A second group of clients, whose waits are shown apart: persons. Those of the first group are agents then.", "", "none"}),
 		newField("upstream", services(), func(s *Scenario) *Service { return &s.Upstream }, fieldDoc{"The provider.", "", "its defaults"}),
+		newField("fleet", scenarioFleets(), func(s *Scenario) *Fleet { return &s.Fleet }, fieldDoc{"The gateways among which the callers are divided. Policies with `+fleet` have their circuit breakers act as one.", "", "one gateway"}),
 		newField("outages", seq("a list of outages", outages()), func(s *Scenario) *[]Outage { return &s.Outages }, fieldDoc{"What fails, and when. Outages may overlap: the first one that rejects a call decides.", "", "required"}),
 		newField("policies", seq("a list of policies", anyName("a policy's name")), func(s *Scenario) *[]string { return &s.Policies }, fieldDoc{"The policies to simulate, by the names that `ridethrough lab --policies` lists.", "", "all of them"}),
 	)
@@ -226,6 +228,7 @@ func checkScenario(r *reader, n *node, s *Scenario, shape *schema) {
 		return n
 	}
 	c := s.Callers
+	s.checkFleet(r, at("fleet"))
 	if path, err := s.bounds(); err != nil {
 		r.fail(at(path[0]).part(path[1]), "%v", err)
 	}
