@@ -56,15 +56,15 @@ type heldEntry struct {
 	Silence time.Duration `json:"silence,omitzero"`
 }
 
-// since returns a time as a duration from now; 0: it is zero.
-func since(t, now time.Time) time.Duration {
+// fromNow returns a time as a duration from now; 0: it is zero.
+func fromNow(t, now time.Time) time.Duration {
 	if t.IsZero() {
 		return 0
 	}
 	return cmp.Or(t.Sub(now), 1)
 }
 
-// timeOf is the reverse of since.
+// timeOf is the reverse of fromNow.
 func timeOf(d time.Duration, now time.Time) time.Time {
 	if d == 0 {
 		return time.Time{}
@@ -77,9 +77,9 @@ func (f *failedRequest) entry(state heldState, now time.Time) heldEntry {
 	w := f.last
 	e := heldEntry{
 		Key: f.fleetKey, State: state,
-		Run: w.Run, Started: since(w.Run.Started, now), Opens: since(w.Run.Opens, now),
-		Verdict: w.Verdict, Due: since(w.Due, now), Deadline: since(w.Deadline, now), Waited: w.Waited, Limit: w.Limit,
-		At: since(f.at, now), Until: since(f.until, now), Latest: since(f.latest, now), Stayed: f.stayed, Silence: f.silence,
+		Run: w.Run, Started: fromNow(w.Run.Started, now), Opens: fromNow(w.Run.Opens, now),
+		Verdict: w.Verdict, Due: fromNow(w.Due, now), Deadline: fromNow(w.Deadline, now), Waited: w.Waited, Limit: w.Limit,
+		At: fromNow(f.at, now), Until: fromNow(f.until, now), Latest: fromNow(f.latest, now), Stayed: f.stayed, Silence: f.silence,
 	}
 	e.Run.Started, e.Run.Opens = time.Time{}, time.Time{}
 	if w.Fault != nil {
@@ -122,7 +122,7 @@ const messageBound = 512
 func newHeldFault(f *fault.Error, now time.Time) *heldFault {
 	return &heldFault{
 		Kind: f.Kind.String(), Status: f.Status, Code: f.Code, Message: clip.Text(fault.Scrub(f.Message), messageBound),
-		Wait: f.Wait, Resets: since(f.ResetAt, now), Window: f.Window, GivenUp: f.GivenUp, Retries: f.Retries,
+		Wait: f.Wait, Resets: fromNow(f.ResetAt, now), Window: f.Window, GivenUp: f.GivenUp, Retries: f.Retries,
 	}
 }
 
