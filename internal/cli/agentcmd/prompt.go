@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 )
 
 // maxPrompt is the longest prompt in bytes, that of a request.
@@ -39,6 +40,22 @@ func readPrompt(ctx context.Context, s command.Streams, args []string, optional 
 		return "", errors.New("no prompt; give one as an argument or on standard input")
 	}
 	return strings.ToValidUTF8(text, "\uFFFD"), nil
+}
+
+// prompt returns the prompt of a run, with the files that are attached to it.
+func (c *runCmd) prompt(ctx context.Context, args []string) (string, error) {
+	text, err := readPrompt(ctx, c.streams, args, c.continued != "")
+	if err != nil {
+		return "", err
+	}
+	for _, path := range c.attached {
+		file, err := tui.FileText(path)
+		if err != nil {
+			return "", fmt.Errorf("--file: %w", err)
+		}
+		text += file
+	}
+	return strings.TrimPrefix(text, "\n\n"), nil
 }
 
 // standardInput reads standard input until it or ctx ends.

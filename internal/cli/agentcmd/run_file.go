@@ -218,7 +218,7 @@ func quoted(word string) string {
 
 // input returns the events that the run starts with.
 func (c *runCmd) input(ctx context.Context, f *conversationFile, args []string) ([]turn.Event, error) {
-	text, err := readPrompt(ctx, c.streams, args, c.continued != "")
+	text, err := c.prompt(ctx, args)
 	switch {
 	case err != nil:
 		return nil, err

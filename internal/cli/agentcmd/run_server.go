@@ -39,7 +39,7 @@ func (c *runCmd) runAtServer(ctx context.Context, args []string) error {
 	if err := c.checkServerFlags(); err != nil {
 		return err
 	}
-	text, err := readPrompt(ctx, c.streams, args, c.continued != "")
+	text, err := c.prompt(ctx, args)
 	if err != nil {
 		return err
 	}

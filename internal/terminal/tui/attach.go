@@ -200,6 +200,15 @@ func inside(real, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
+// FileText returns a text file as it stands in a prompt, wherever it is.
+func FileText(path string) (string, error) {
+	content, err := readText(path, "", true)
+	if err != nil {
+		return "", fmt.Errorf("%s %s", path, sentence(err))
+	}
+	return fileBlock(path, content), nil
+}
+
 // fileBlock is a file as the model reads it: with its name and where it ends, whatever its text is.
 func fileBlock(path, content string) string {
 	tag := "file"
