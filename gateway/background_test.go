@@ -156,7 +156,7 @@ func TestBackground_RestOfStoredAnswer(t *testing.T) {
 			stream, kind := record(t, "/v1/responses", inBackground, answer.first)
 			want, err := decode("/v1/responses", stream)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("decode the whole stream: %v", err)
 			}
 			synctest.Test(t, func(t *testing.T) {
 				p := &background{broken: &broken{kind: kind}, stream: stream}

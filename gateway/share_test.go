@@ -42,7 +42,7 @@ func TestGateway_BreakersAreSharedOnceEach(t *testing.T) {
 		err = g.Use(c) // the same upstream keeps its breaker
 	}
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the gateway: %v", err)
 	}
 	defer g.Close()
 	if got := strings.Join(shared, ","); got != "one /base" {

@@ -17,7 +17,7 @@ func doctor(t *testing.T, conf string, args ...string) (code int, out string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write the configuration: %v", err)
 	}
 	var said output
 	code = program.Gateway().Run(t.Context(), append([]string{"doctor", "--config", file}, args...), command.Streams{

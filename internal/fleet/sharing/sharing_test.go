@@ -325,7 +325,7 @@ func TestSharing_NothingIsSentWhileAllIsWell(t *testing.T) {
 			c := b.Caller(opus)
 			p, err := c.Acquire(t.Context())
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("acquire: %v", err)
 			}
 			p.Report(nil)
 			c.Close()
