@@ -190,14 +190,7 @@ func (m *anthropic) joinStop(c *rest, f frame, o object) error {
 	switch nth := number(o.get("index")) + 1; nth {
 	case m.dropped:
 	case m.second:
-		shown, err := c.endText(false)
-		if err != nil {
-			return err
-		}
-		m.emitText(c, shown)
-		if !c.answer.closed {
-			c.emit(f, m.shift(o))
-		}
+		return c.endBlock(f, m.shift(o), m.emitText)
 	default:
 		c.emit(f, m.shift(o))
 	}

@@ -166,15 +166,7 @@ func (m *converse) joinStop(c *rest, f frame, o object) error {
 		c.emit(f, m.shift(o))
 		return nil
 	}
-	shown, err := c.endText(false)
-	if err != nil {
-		return err
-	}
-	m.emitText(c, shown)
-	if !c.answer.closed {
-		c.emit(f, m.shift(o))
-	}
-	return nil
+	return c.endBlock(f, m.shift(o), m.emitText)
 }
 
 // shift returns an event with the number that its block has in the first answer.

@@ -102,6 +102,19 @@ func (c *rest) endText(calls bool) (shown string, err error) {
 	return c.End(calls)
 }
 
+// endBlock is endText for a block with an event at its end, which is passed on unless it was shown.
+func (c *rest) endBlock(f frame, end object, emitText func(*rest, string)) error {
+	shown, err := c.endText(false)
+	if err != nil {
+		return err
+	}
+	emitText(c, shown)
+	if !c.answer.closed {
+		c.emit(f, end)
+	}
+	return nil
+}
+
 // output returns the output tokens of the whole answer from those of the second: what the first had is
 // estimated, or as it said itself.
 func (c *rest) output(second int) []byte {

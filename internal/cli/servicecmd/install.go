@@ -37,10 +37,6 @@ func install(c *serviceCmd) *cobra.Command {
 
 // install installs the service.
 func (c *serviceCmd) install(ctx context.Context) error {
-	h, err := c.host(c.Streams.Env)
-	if err != nil {
-		return err
-	}
 	config, err := c.configFile()
 	if err != nil {
 		return err
@@ -49,9 +45,9 @@ func (c *serviceCmd) install(ctx context.Context) error {
 	if config != "" {
 		args = append(args, "--config", config)
 	}
-	p, err := planFor(h, c.system, args)
+	p, err := c.plan(args)
 	if err != nil {
-		return command.Failed(err)
+		return err
 	}
 	g, err := c.gateway(&p, config)
 	if err != nil {
@@ -156,13 +152,9 @@ func uninstall(c *serviceCmd) *cobra.Command {
 
 // uninstall removes the service.
 func (c *serviceCmd) uninstall(ctx context.Context) error {
-	h, err := c.host(c.Streams.Env)
+	p, err := c.plan(nil)
 	if err != nil {
 		return err
-	}
-	p, err := planFor(h, c.system, nil)
-	if err != nil {
-		return command.Failed(err)
 	}
 	text, there, err := read(p.path)
 	switch facts, unchanged := service.Read(text); {

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/operation/service"
 )
 
@@ -52,6 +53,16 @@ type plan struct {
 	logs    string                       // how its log is read
 	hint    string                       // what else to know; "": nothing
 	env     map[string]string            // variables that the service has in place of the user's
+}
+
+// plan returns the plan for this host. args are those of `serve`.
+func (c *serviceCmd) plan(args []string) (plan, error) {
+	h, err := c.host(c.Streams.Env)
+	if err != nil {
+		return plan{}, err
+	}
+	p, err := planFor(h, c.system, args)
+	return p, command.Failed(err)
 }
 
 // planFor returns the plan for a host. args are those of `serve`.

@@ -34,13 +34,9 @@ func status(c *serviceCmd) *cobra.Command {
 }
 
 func (c *serviceCmd) status(ctx context.Context, program string) error {
-	h, err := c.host(c.Streams.Env)
+	p, err := c.plan(nil)
 	if err != nil {
 		return err
-	}
-	p, err := planFor(h, c.system, nil)
-	if err != nil {
-		return command.Failed(err)
 	}
 	text, there, err := read(p.path)
 	if err != nil {
