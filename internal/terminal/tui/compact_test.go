@@ -53,3 +53,23 @@ func TestPlain_Compact(t *testing.T) {
 		}
 	})
 }
+
+func TestPlain_AgainCompactsWhereThatHasFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newService(t, append([]llmtest.Answer{llmtest.Says("one")}, fails(11, llmtest.Says("They talked."))...)...)
+		p := startPlain(t, config(h))
+		p.line("question")
+		synctest.Wait()
+		p.line("/compact the names")
+		time.Sleep(time.Hour)
+		p.line("/again")
+		_ = p.in.Close()
+		if err := <-p.end; err != nil {
+			t.Errorf("Run: got error %v, want none after it has worked", err)
+		}
+		asked := h.model.Requests()
+		if got := asked[len(asked)-1].System; !strings.HasSuffix(got, "the names") || !strings.Contains(p.said(), "has been compacted") {
+			t.Errorf("output: got %q, system prompt %q, want the conversation compacted as asked before", p.said(), got)
+		}
+	})
+}

@@ -36,6 +36,7 @@ type plainSession struct {
 	spending  spending
 	wait      *policy.Wait
 	failed    *Failure
+	begun     turn.Start // of the last turn
 	question  question
 	answered  *turn.ApprovalRequested // the question whose answer is on its way; nil: none
 	refused   bool                    // questions are, since the input has ended
@@ -271,7 +272,7 @@ func (ps *plainSession) onEvent(e wire.Event) {
 func (ps *plainSession) onTurnEvent(id string, e turn.Event) {
 	switch e := e.(type) {
 	case turn.Start:
-		ps.failed = nil
+		ps.failed, ps.begun = nil, e
 	case turn.TextDelta:
 		ps.write(e.Text)
 		ps.streamed += e.Text

@@ -140,6 +140,9 @@ func (ps *plainSession) control(ctx context.Context, name string) error {
 	case "stop":
 		return ps.conv.Do(ctx, Cancel{})
 	}
+	if ps.begun.Compact && ps.failed != nil {
+		return ps.compact(ctx, ps.begun.Instruction)
+	}
 	id := conversation.NewID()
 	err := ps.conv.Do(ctx, Retry{ID: id, UntilReset: name == "wait"})
 	if err == nil {
