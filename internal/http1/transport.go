@@ -37,7 +37,8 @@ type Transport struct {
 	// http.DefaultTransport. With an *http.Transport, those for its Proxy too.
 	Fallback http.RoundTripper
 
-	// Dial connects, until its context ends; nil: a net.Dialer with a timeout of 10 s.
+	// Dial connects, until its context ends; nil: a net.Dialer with a timeout of 10 s. It must not return connections
+	// of TLS, which cannot be used after a write that has timed out.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	IdlePerHost int           // connections kept for later requests, for each host; 0: 256
