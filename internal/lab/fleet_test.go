@@ -14,11 +14,11 @@ func inFleet(t *testing.T, s config.Scenario) lab.Result {
 	t.Helper()
 	all, err := lab.Choose([]string{"patient+breaker+fleet"})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("choose the policy of a fleet: %v", err)
 	}
 	r, err := lab.Run(t.Context(), s, all, nil)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("run the scenario: %v", err)
 	}
 	return r.Results[0]
 }
