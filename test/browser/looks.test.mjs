@@ -49,7 +49,8 @@ test('all views fit into 320 pixels', async (t) => {
     await page.goto(`${w.page}#/${view}`)
     await ready(page, view)
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, view)
-    const cut = await page.evaluate(() => [...document.querySelectorAll('button, a, h1, .sentence')].filter((e) => e.checkVisibility() && !e.matches('.skip') && e.getBoundingClientRect().right > 320).map((e) => e.textContent))
+    // A table has a bar of its own to scroll by.
+    const cut = await page.evaluate(() => [...document.querySelectorAll('button, a, h1, .sentence')].filter((e) => e.checkVisibility() && !e.matches('.skip, .scroll table *') && e.getBoundingClientRect().right > 320).map((e) => e.textContent))
     assert.deepEqual(cut, [], view)
   }
 })
