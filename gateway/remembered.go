@@ -9,9 +9,9 @@ import (
 )
 
 // How long a failed request is remembered after it was given up or sent again, the bounds of how long in all,
-// which is otherwise as long as it was held, and how many are remembered. Agents that ignore X-Should-Retry send a request again until their own retries are used up (Claude
-// Code eleven times, Codex thirty). All of these get the same answer, and its short Retry-After brings them
-// there soon. Measured with both.
+// which is otherwise as long as it was held, and how many are remembered. Agents that ignore X-Should-Retry send a
+// request again until their own retries are used up (Claude Code eleven times, Codex thirty). All of these get the
+// same answer, and its short Retry-After brings them there soon. Measured with both.
 const (
 	rememberFor     = 75 * time.Second
 	rememberAtLeast = 5 * time.Second

@@ -22,6 +22,7 @@ var house = []row{
 	{floor: 0, path: "wire", uses: "llm turn"},
 	{floor: 0, path: "internal/clip"},
 	{floor: 0, path: "internal/plural"},
+	{floor: 0, path: "internal/told", uses: "fault internal/clip"},
 
 	// floor 1: may wait, may talk
 	{floor: 1, path: "internal/clock"},
@@ -45,7 +46,7 @@ var house = []row{
 	{floor: 2, path: "internal/spool", parts: "github.com/klauspost/compress"},
 	{floor: 2, path: "internal/sigv4", parts: "github.com/aws/aws-sdk-go-v2"},
 	{floor: 2, path: "internal/responses", uses: "internal/sse internal/dialect internal/send", parts: "github.com/coder/websocket"},
-	{floor: 2, path: "gateway", uses: "internal/await internal/clip internal/plural internal/dialect internal/seam internal/cursor internal/preamble fault fault/classify llm turn breaker policy ratelimit retry transport internal/coding internal/http1 internal/receive internal/redact internal/send internal/route internal/spool internal/responses"},
+	{floor: 2, path: "gateway", uses: "internal/await internal/clip internal/plural internal/dialect internal/seam internal/cursor internal/preamble fault fault/classify llm turn breaker policy ratelimit retry transport internal/coding internal/http1 internal/receive internal/redact internal/send internal/route internal/spool internal/responses internal/told"},
 	{floor: 2, path: "provider", uses: "internal/sse internal/dialect fault fault/classify llm transport"},
 	{floor: 2, path: "provider/internal/client", uses: "internal/sse internal/dialect provider"},
 	{floor: 2, path: "provider/anthropic", uses: "internal/dialect fault/classify llm provider provider/internal/client"},
@@ -93,7 +94,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/access"},
 	{floor: 3, path: "internal/operation/metrics"},
 	{floor: 3, path: "internal/operation/tenant", uses: "ratelimit internal/operation/access internal/operation/metrics"},
-	{floor: 3, path: "internal/operation/replica", uses: "fault gateway internal/clip internal/clock internal/fleet internal/operation/tenant policy ratelimit turn"},
+	{floor: 3, path: "internal/operation/replica", uses: "gateway internal/clock internal/fleet internal/told internal/operation/tenant policy ratelimit turn"},
 	{floor: 3, path: "internal/lab/simulator", parts: "github.com/aws/aws-sdk-go-v2"},
 	{floor: 3, path: "internal/conform", uses: "internal/dialect"},
 	{floor: 3, path: "llm/llmtest", uses: "fault fault/classify llm policy retry transport internal/lab/simulator"},

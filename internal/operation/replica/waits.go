@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/clip"
+	"github.com/ridethrough/ridethrough/internal/told"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/turn"
@@ -198,47 +197,21 @@ type waitTold struct {
 	Due          time.Duration    `json:"due,omitzero"`
 	Deadline     time.Duration    `json:"deadline,omitzero"`
 	Waited       time.Duration    `json:"waited,omitzero"`
-	Fault        *faultTold       `json:"fault,omitempty"`
+	Fault        *told.Fault      `json:"fault,omitempty"`
 	CachedUntil  time.Duration    `json:"cachedUntil,omitzero"`
 	CacheTokens  int64            `json:"cacheTokens,omitzero"`
 	Place        *ratelimit.Place `json:"place,omitempty"`
 }
 
-// faultTold is its fault.
-type faultTold struct {
-	Kind    string        `json:"kind"`
-	Status  int           `json:"status,omitzero"`
-	Code    string        `json:"code,omitzero"`
-	Message string        `json:"message,omitzero"`
-	Window  bool          `json:"window,omitzero"`
-	Resets  time.Duration `json:"resets,omitzero"`
-}
-
-func until(t, now time.Time) time.Duration {
-	if t.IsZero() {
-		return 0
-	}
-	return t.Sub(now)
-}
-
-func at(d time.Duration, now time.Time) time.Time {
-	if d == 0 {
-		return time.Time{}
-	}
-	return now.Add(d)
-}
-
 func newWaitTold(w *gateway.Wait, now time.Time) waitTold {
-	told := waitTold{
-		Call: w.Call, Began: until(w.Began, now), State: w.State, Next: w.Next, Held: w.Held, AfterContent: w.AfterContent,
-		Tries: w.Run.Tries, Limit: w.Limit, Due: until(w.Due, now), Deadline: until(w.Deadline, now), Waited: w.Waited,
-		CachedUntil: until(w.Cache.Until, now), CacheTokens: w.Cache.Tokens, Place: w.Place,
+	t := waitTold{
+		Call: w.Call, Began: told.In(w.Began, now), State: w.State, Next: w.Next, Held: w.Held, AfterContent: w.AfterContent,
+		Tries: w.Run.Tries, Limit: w.Limit, Due: told.In(w.Due, now), Deadline: told.In(w.Deadline, now), Waited: w.Waited,
+		CachedUntil: told.In(w.Cache.Until, now), CacheTokens: w.Cache.Tokens, Place: w.Place,
 	}
-	told.Call.Began, told.Call.Parent = time.Time{}, ""
-	if f := w.Fault; f != nil {
-		told.Fault = &faultTold{f.Kind.String(), f.Status, f.Code, clip.Text(fault.Scrub(f.Message), textBound), f.Window, until(f.ResetAt, now)}
-	}
-	return told
+	t.Call.Began, t.Call.Parent = time.Time{}, ""
+	t.Fault = told.NewFault(w.Fault, textBound, now)
+	return t
 }
 
 // wait is the reverse of newWaitTold, of a wait at another replica.
@@ -246,13 +219,11 @@ func (t *waitTold) wait(from string, now time.Time) gateway.Wait {
 	w := gateway.Wait{
 		Call: t.Call, State: t.State, Next: t.Next, Held: t.Held, AfterContent: t.AfterContent, Place: t.Place,
 		Wait: policy.Wait{
-			Run: policy.Run{Tries: t.Tries}, Limit: t.Limit, Due: at(t.Due, now), Deadline: at(t.Deadline, now), Waited: t.Waited,
+			Run: policy.Run{Tries: t.Tries}, Limit: t.Limit, Due: told.Time(t.Due, now), Deadline: told.Time(t.Deadline, now), Waited: t.Waited,
 		},
-		Cache: turn.PromptCache{Until: at(t.CachedUntil, now), Tokens: t.CacheTokens},
+		Cache: turn.PromptCache{Until: told.Time(t.CachedUntil, now), Tokens: t.CacheTokens},
 	}
-	w.Began, w.Replica = at(t.Began, now), from
-	if f := t.Fault; f != nil {
-		w.Fault = &fault.Error{Kind: fault.KindOf(f.Kind), Status: f.Status, Code: f.Code, Message: f.Message, Window: f.Window, ResetAt: at(f.Resets, now)}
-	}
+	w.Began, w.Replica = told.Time(t.Began, now), from
+	w.Fault = t.Fault.Error("", now)
 	return w
 }
