@@ -52,6 +52,18 @@ func (c *Client) Ask(request []byte) (Answer, error) {
 	return c.answer()
 }
 
+// whole sends a request at a time, and reads the answer that was asked for; any other is an error.
+func (c *Client) whole(request []byte, stream bool, at time.Time) (Answer, error) {
+	if err := c.SetDeadline(at.Add(limit)); err != nil {
+		return Answer{}, err
+	}
+	a, err := c.Ask(request)
+	if err == nil && !a.Whole(stream) {
+		err = fmt.Errorf("an answer with status %d, %d events, terminator: %t", a.Status, a.Events, a.Done)
+	}
+	return a, err
+}
+
 // answer reads one answer of HTTP/1.1 to its end.
 func (c *Client) answer() (Answer, error) {
 	head, err := readHead(c.r)

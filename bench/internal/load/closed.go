@@ -2,7 +2,6 @@ package load
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,15 +40,8 @@ func NewLoop(addr string, requests []*Request, stream bool) (*Loop, error) {
 // run asks until the loop ends.
 func (l *Loop) run(c *Client, r *Request, stream bool) error {
 	for !l.ending.Load() {
-		if err := c.SetDeadline(time.Now().Add(limit)); err != nil {
+		if _, err := c.whole(r.Next(), stream, time.Now()); err != nil {
 			return err
-		}
-		a, err := c.Ask(r.Next())
-		if err != nil {
-			return err
-		}
-		if !a.Whole(stream) {
-			return fmt.Errorf("an answer with status %d, %d events, terminator: %t", a.Status, a.Events, a.Done)
 		}
 		l.answers.Add(1)
 	}

@@ -2,7 +2,6 @@ package load
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 )
@@ -56,15 +55,9 @@ func (o *Open) Run(n int, beat time.Duration) ([]Sample, error) {
 func (o *Open) one(c *Client, request []byte, due time.Time, s *Sample) error {
 	time.Sleep(time.Until(due))
 	sent := time.Now()
-	if err := c.SetDeadline(sent.Add(limit)); err != nil {
-		return err
-	}
-	a, err := c.Ask(request)
+	a, err := c.whole(request, o.stream, sent)
 	if err != nil {
 		return err
-	}
-	if !a.Whole(o.stream) {
-		return fmt.Errorf("an answer with status %d, %d events, terminator: %t", a.Status, a.Events, a.Done)
 	}
 	*s = Sample{Late: sent.Sub(due), First: a.First.Sub(sent), Whole: time.Since(sent)}
 	return nil

@@ -2,7 +2,6 @@ package load
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 )
@@ -44,15 +43,9 @@ func (c *Client) rush(r *Request, stream bool, from, to time.Time) (samples []Sa
 		if sent.After(to) {
 			return samples, nil
 		}
-		if err := c.SetDeadline(sent.Add(limit)); err != nil {
-			return nil, err
-		}
-		a, err := c.Ask(r.Next())
+		a, err := c.whole(r.Next(), stream, sent)
 		if err != nil {
 			return nil, err
-		}
-		if !a.Whole(stream) {
-			return nil, fmt.Errorf("an answer with status %d, %d events, terminator: %t", a.Status, a.Events, a.Done)
 		}
 		if sent.After(from) {
 			samples = append(samples, Sample{First: a.First.Sub(sent), Whole: time.Since(sent)})
