@@ -21,19 +21,18 @@ func credentials() codec[awsCredentials] {
 		&schema{
 			name: "aws", about: "The AWS credentials with which each request is signed.",
 			expected: "access-key, secret-key and session-token", Required: []string{"access-key", "secret-key"},
-		}, newCredentials,
+		}, checkPair,
 		newField("access-key", secrets(), func(a *awsCredentials) *secret { return &a.accessKey }, fieldDoc{"The id of the access key.", "", "required"}),
 		newField("secret-key", secrets(), func(a *awsCredentials) *secret { return &a.secretKey }, fieldDoc{"The secret access key.", "", "required"}),
 		newField("session-token", secrets(), func(a *awsCredentials) *secret { return &a.sessionToken }, fieldDoc{"The session token of temporary credentials.", "", "they are not temporary"}),
 	)
 }
 
-// newCredentials returns empty credentials and checks that both keys are there.
-func newCredentials(r *reader, n *node) awsCredentials {
+// checkPair checks that both keys of AWS credentials are there.
+func checkPair(r *reader, n *node, _ *awsCredentials) {
 	if n.field("access-key") == nil || n.field("secret-key") == nil {
 		r.fail(n, "AWS credentials need the fields access-key and secret-key")
 	}
-	return awsCredentials{}
 }
 
 // region is the codec of an AWS region.

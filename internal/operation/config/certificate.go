@@ -14,13 +14,12 @@ type keyPair struct{ cert, key string }
 func keyPairs() codec[keyPair] {
 	return object(
 		&schema{name: "tls", about: "The certificate of the gateway. A changed file is read at the next connection.", expected: "cert and key", Type: "object", Required: []string{"cert", "key"}},
-		func(r *reader, n *node) keyPair {
+		func(r *reader, n *node, _ *keyPair) {
 			for _, name := range []string{"cert", "key"} {
 				if n.field(name) == nil {
 					r.fail(n, "tls needs the field %s with the path of a file", name)
 				}
 			}
-			return keyPair{}
 		},
 		newField("cert", anyName("a path"), func(p *keyPair) *string { return &p.cert }, fieldDoc{"The file with the certificate and those that it needs up to the authority's, in PEM, relative to the configuration file.", "", "required"}),
 		newField("key", anyName("a path"), func(p *keyPair) *string { return &p.key }, fieldDoc{"The file with its private key, in PEM.", "", "required"}),

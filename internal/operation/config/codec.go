@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"sort"
 	"strconv"
@@ -9,10 +10,14 @@ import (
 )
 
 // codec reads, shows and describes the values of a type, so that parser, schema and manual cannot disagree.
-type codec[T any] struct {
+type codec[T any] = codecOf[*T]
+
+// codecOf is the codec of what P points to. What has only pointers for its types is compiled once for all of them,
+// and not for each type of a setting anew.
+type codecOf[P any] struct {
 	schema *schema
-	read   func(*reader, *node) (T, bool)
-	show   func(T) *node
+	read   func(*reader, *node, P) bool // into a zero value, which an error may leave half read
+	show   func(P) *node
 }
 
 // reader collects errors and the positions of values.
@@ -41,14 +46,14 @@ func (r *reader) fail(n *node, format string, args ...any) {
 }
 
 // read reads a file with a codec.
-func read[T any](src source, data []byte, f codec[T]) (T, *reader) {
+func read[P any](src source, data []byte, f codecOf[P], to P) *reader {
 	root, faults := parse(src, data)
 	if root == nil {
 		root = &node{pos: pos{1, 1}}
 	}
 	r := &reader{source: src, faults: faults, at: map[string]pos{}, hidden: map[int]int{}}
-	v, _ := f.read(r, root)
-	return v, r
+	f.read(r, root, to)
+	return r
 }
 
 // done returns the errors in the order of the lines; nil: none.
@@ -120,21 +125,26 @@ func scalar[T any](s *schema, parse func(string) (T, error), show func(T) string
 	}
 	return codec[T]{
 		schema: s,
-		read: func(r *reader, n *node) (v T, ok bool) {
+		read: func(r *reader, n *node, to *T) bool {
 			err := errForm
 			if n.kind == written {
-				v, err = parse(n.text)
+				*to, err = parse(n.text)
 			}
-			switch {
-			case err == errForm:
-				r.mismatch(n, s, "")
-			case err != nil:
-				r.mismatch(n, s, err.Error())
-			}
-			return v, err == nil
+			return r.fits(n, s, err)
 		},
-		show: func(v T) *node { return &node{kind: written, text: show(v)} },
+		show: func(v *T) *node { return &node{kind: written, text: show(*v)} },
 	}
+}
+
+// fits reports whether a scalar was parsed, and reports an error if not.
+func (r *reader) fits(n *node, s *schema, err error) bool {
+	switch {
+	case err == errForm:
+		r.mismatch(n, s, "")
+	case err != nil:
+		r.mismatch(n, s, err.Error())
+	}
+	return err == nil
 }
 
 // oneOf is the codec of an enumeration.
@@ -151,28 +161,36 @@ func oneOf(words string, values ...string) codec[string] {
 func itself(s string) string { return s }
 
 // seq is the codec of a list that is not empty.
-func seq[T any](words string, of codec[T]) codec[[]T] {
+func seq[T any](words string, of codec[T]) codec[[]T] { return list[*[]T](words, of) }
+
+// list is seq with pointers for its types: to a list, and to an item.
+//
+//go:noinline
+func list[L, P any](words string, of codecOf[P]) codecOf[L] {
 	s := &schema{expected: words, Type: "array", Items: of.schema, MinItems: 1}
-	return codec[[]T]{
+	return codecOf[L]{
 		schema: s,
-		read: func(r *reader, n *node) (all []T, ok bool) {
+		read: func(r *reader, n *node, to L) bool {
 			if n.kind != sequence || len(n.items) == 0 {
 				r.mismatch(n, s, "")
-				return nil, false
+				return false
 			}
+			all := reflect.ValueOf(to).Elem()
 			for i, item := range n.items {
 				r.child(strconv.Itoa(i), item, func() {
-					if v, ok := of.read(r, item); ok {
-						all = append(all, v)
+					v := reflect.New(all.Type().Elem())
+					if of.read(r, item, v.Interface().(P)) {
+						all.Set(reflect.Append(all, v.Elem()))
 					}
 				})
 			}
-			return all, len(all) == len(n.items)
+			return all.Len() == len(n.items)
 		},
-		show: func(all []T) *node {
+		show: func(from L) *node {
 			n := &node{kind: sequence}
-			for _, v := range all {
-				n.items = append(n.items, of.show(v))
+			all := reflect.ValueOf(from).Elem()
+			for i := range all.Len() {
+				n.items = append(n.items, of.show(all.Index(i).Addr().Interface().(P)))
 			}
 			return n
 		},
@@ -190,31 +208,45 @@ type named[T any] struct {
 
 // byName is the codec of a mapping with names that the user chooses. It keeps their order.
 func byName[T any](words string, name codec[string], of codec[T]) codec[[]named[T]] {
+	return chosen(words, name, of, func(all *[]named[T], name string) *T {
+		*all = append(*all, named[T]{name: name})
+		return &(*all)[len(*all)-1].value
+	}, func(all *[]named[T], i int) (string, *T) {
+		if i == len(*all) {
+			return "", nil
+		}
+		return (*all)[i].name, &(*all)[i].value
+	})
+}
+
+// chosen is byName with pointers for its types: to the values with their names, and to one of them. add adds a value,
+// and at returns the value of an index; nil: there are no more.
+//
+//go:noinline
+func chosen[L, P any](words string, name codec[string], of codecOf[P], add func(L, string) P, at func(L, int) (string, P)) codecOf[L] {
 	s := &schema{expected: words, Type: orNothing(), Names: name.schema, Additional: of.schema}
-	return codec[[]named[T]]{
+	return codecOf[L]{
 		schema: s,
-		read: func(r *reader, n *node) (all []named[T], ok bool) {
+		read: func(r *reader, n *node, to L) bool {
 			if n.kind != mapping && n.kind != null {
 				r.mismatch(n, s, "")
-				return nil, false
+				return false
 			}
 			for _, e := range n.entries {
-				_, fit := name.read(r, e.key)
-				r.child(e.key.text, e.key, func() {
-					v, ok := of.read(r, e.value)
-					fit = fit && ok
-					all = append(all, named[T]{e.key.text, v})
-				})
-				ok = ok && fit
+				name.read(r, e.key, new(string))
+				r.child(e.key.text, e.key, func() { of.read(r, e.value, add(to, e.key.text)) })
 			}
-			return all, true
+			return true
 		},
-		show: func(all []named[T]) *node {
+		show: func(from L) *node {
 			n := &node{kind: mapping}
-			for _, v := range all {
-				n.add(v.name, of.show(v.value))
+			for i := 0; ; i++ {
+				name, v := at(from, i)
+				if reflect.ValueOf(v).IsNil() {
+					return n
+				}
+				n.add(name, of.show(v))
 			}
-			return n
 		},
 	}
 }

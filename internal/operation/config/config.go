@@ -79,7 +79,8 @@ func Load(name string) (Config, error) {
 // paths in the text start at its directory. An empty text has the defaults.
 func Parse(name string, data []byte) (Config, error) {
 	src, data := sourceOf(name, data)
-	c, r := read(src, data, file(nil))
+	var c Config
+	r := read(src, data, file(nil), &c)
 	c.File, c.source, c.at = name, src, r.at
 	c.complete()
 	if r.faults = append(r.faults, c.checkReferences()...); len(r.faults) > 0 {
@@ -135,9 +136,9 @@ func (c *Config) Set(field, value, origin string) error {
 		return c.setPolicy(value, origin)
 	}
 	r := &reader{at: map[string]pos{}}
-	keep := func(*reader, *node) Config { return *c }
-	set, ok := file(keep).read(r, &node{kind: mapping, entries: []entry{{&node{kind: text, text: field}, v}}})
-	if !ok {
+	keep := func(_ *reader, _ *node, set *Config) { *set = *c }
+	var set Config
+	if !file(keep).read(r, &node{kind: mapping, entries: []entry{{&node{kind: text, text: field}, v}}}, &set) {
 		return errors.New(r.faults[0].Message)
 	}
 	*c = set

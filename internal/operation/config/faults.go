@@ -35,7 +35,8 @@ func ParseFaults(name string, data []byte) ([]classify.Row, error) {
 	if root == nil || root.kind == null {
 		return nil, r.done()
 	}
-	rows, _ := seq("a list of rows, each with a kind and what it matches", faultRow()).read(r, root)
+	var rows []classify.Row
+	seq("a list of rows, each with a kind and what it matches", faultRow()).read(r, root, &rows)
 	if err := r.done(); err != nil {
 		return nil, err
 	}
@@ -47,8 +48,8 @@ func ParseFaults(name string, data []byte) ([]classify.Row, error) {
 
 // faultRow is the codec of a reading of a fault.
 func faultRow() codec[classify.Row] {
-	read := object(
-		&schema{name: "fault", about: "A reading of a fault of your own.", expected: "the fields of a row", Required: []string{"kind"}}, newFaultRow,
+	row := object(
+		&schema{name: "fault", about: "A reading of a fault of your own.", expected: "the fields of a row", Required: []string{"kind"}}, checkKind,
 		newField("kind", faultKind(), func(r *classify.Row) *fault.Kind { return &r.Kind }, fieldDoc{"What the fault is.", "", "required"}),
 		newField("provider", anyName("the name of an upstream, or of an agent's provider"), func(r *classify.Row) *string { return &r.Provider }, fieldDoc{"The upstream that it comes from, or the provider of an agent's model.", "", "any"}),
 		newField("status", faultStatus(), func(r *classify.Row) *int { return &r.Status }, fieldDoc{"The HTTP status.", "", "any"}),
@@ -58,27 +59,25 @@ func faultRow() codec[classify.Row] {
 		newField("retry-after", duration(), func(r *classify.Row) *time.Duration { return &r.Wait }, fieldDoc{"How long to wait, in place of what the provider says.", "", "what it says"}),
 		newField("note", anyName("a text"), func(r *classify.Row) *string { return &r.Note }, fieldDoc{"Why, for you.", "", "none"}),
 	)
-	fields := read.read
-	read.read = func(r *reader, n *node) (classify.Row, bool) {
-		row, ok := fields(r, n)
-		if !ok {
-			return row, false
+	fields := row.read
+	row.read = func(r *reader, n *node, to *classify.Row) bool {
+		if !fields(r, n, to) {
+			return false
 		}
-		if err := CheckFault(row); err != nil {
+		if err := CheckFault(*to); err != nil {
 			r.fail(n, "%v", err)
-			return row, false
+			return false
 		}
-		return row, true
+		return true
 	}
-	return read
+	return row
 }
 
-// newFaultRow returns an empty row and checks that it has a kind.
-func newFaultRow(r *reader, n *node) classify.Row {
+// checkKind checks that a row has a kind.
+func checkKind(r *reader, n *node, _ *classify.Row) {
 	if n.kind == mapping && n.field("kind") == nil {
 		r.fail(n, "a row needs the field kind")
 	}
-	return classify.Row{}
 }
 
 // CheckFault returns why a row would match too much; nil: it does not.
@@ -123,11 +122,12 @@ func faultStatus() codec[int] {
 func name(words string) codec[string] {
 	f := anyName(words)
 	texts := f.read
-	f.read = func(r *reader, n *node) (string, bool) {
+	f.read = func(r *reader, n *node, to *string) bool {
 		if n.kind == number {
-			return n.text, true
+			*to = n.text
+			return true
 		}
-		return texts(r, n)
+		return texts(r, n, to)
 	}
 	return f
 }

@@ -5,24 +5,21 @@ import "reflect"
 // field is a field of S.
 type field[S any] = fieldOf[*S]
 
-// fieldOf is a field of what P points to. What has only pointers for its types is compiled once for all of them.
+// fieldOf is a field of what P points to.
 type fieldOf[P any] struct {
 	*key
 	read func(*reader, *node, P)
 	show func(P) *node // returns nil if it is unset and has no default
 }
 
-// key is what is known of a field without its type. What depends on a type is compiled for every type anew, so
-// there is little of it.
+// key is what is known of a field without its type.
 type key struct {
 	name   string
 	old    string // its name in an earlier version; "": the same
 	schema *schema
 }
 
-// newKey returns the key of a field whose values have the schema s. It copies much, so it is compiled once.
-//
-//go:noinline
+// newKey returns the key of a field whose values have the schema s.
 func newKey(name string, s *schema, doc fieldDoc) *key {
 	described := *s
 	described.fieldDoc = doc
@@ -30,40 +27,20 @@ func newKey(name string, s *schema, doc fieldDoc) *key {
 }
 
 // newField returns a field; at returns the address of its value.
-func newField[S, T any](name string, f codec[T], at func(*S) *T, doc fieldDoc) field[S] {
-	return bind(newKey(name, f.schema, doc), f.reader(), f.shower(), at)
-}
-
-// reader returns what reads into a variable. Inlined, it would be compiled for each field.
 //
 //go:noinline
-func (f codec[T]) reader() func(*reader, *node, *T) {
-	read := f.read
-	return func(r *reader, n *node, to *T) {
-		if v, ok := read(r, n); ok {
-			*to = v
-		}
-	}
-}
-
-// shower returns what shows a variable. Inlined, it would be compiled for each field.
-//
-//go:noinline
-func (f codec[T]) shower() func(*T) *node {
-	show := f.show
-	return func(from *T) *node { return show(*from) }
-}
-
-// bind returns a field whose value is read and shown at an address.
-//
-//go:noinline
-func bind[P, Q any](k *key, read func(*reader, *node, Q), show func(Q) *node, at func(P) Q) fieldOf[P] {
+func newField[P, Q any](name string, f codecOf[Q], at func(P) Q, doc fieldDoc) fieldOf[P] {
+	k := newKey(name, f.schema, doc)
 	return fieldOf[P]{
-		key:  k,
-		read: func(r *reader, n *node, to P) { read(r, n, at(to)) },
+		key: k,
+		read: func(r *reader, n *node, to P) {
+			if v := reflect.New(reflect.TypeFor[Q]().Elem()); f.read(r, n, v.Interface().(Q)) {
+				reflect.ValueOf(at(to)).Elem().Set(v.Elem())
+			}
+		},
 		show: func(from P) *node {
 			v := at(from)
-			return k.shown(v, show(v))
+			return k.shown(v, f.show(v))
 		},
 	}
 }
@@ -86,23 +63,23 @@ func (f fieldOf[P]) formerly(old string) fieldOf[P] {
 	return f
 }
 
-// object is the codec of a mapping with known fields. fresh, unless nil, returns the initial value.
-func object[S any](s *schema, fresh func(*reader, *node) S, fields ...field[S]) codec[S] {
+// object is the codec of a mapping with known fields. start, unless nil, sets the initial value.
+func object[P any](s *schema, start func(*reader, *node, P), fields ...fieldOf[P]) codecOf[P] {
 	read, show := members(s, fields)
-	return codec[S]{
+	return codecOf[P]{
 		schema: s,
-		read: func(r *reader, n *node) (v S, ok bool) {
+		read: func(r *reader, n *node, to P) bool {
 			if !r.isMapping(n, s) {
-				return v, false
+				return false
 			}
 			before := len(r.faults)
-			if fresh != nil {
-				v = fresh(r, n)
+			if start != nil {
+				start(r, n, to)
 			}
-			read(r, n, &v)
-			return v, len(r.faults) == before
+			read(r, n, to)
+			return len(r.faults) == before
 		},
-		show: func(v S) *node { return show(&v) },
+		show: show,
 	}
 }
 

@@ -3,7 +3,7 @@ package config
 import "slices"
 
 // file is the codec of the configuration file.
-func file(start func(*reader, *node) Config) codec[Config] {
+func file(start func(*reader, *node, *Config)) codec[Config] {
 	return object(&schema{expected: "the fields of a configuration"}, start, slices.Concat(serving(), asking(), keeping())...)
 }
 

@@ -97,23 +97,23 @@ func noticeURLs() codec[noticeURL] {
 	plain := checkedText("a URL such as https://ntfy.sh/topic, or "+of.schema.expected, `^https?://`, nil)
 	return codec[noticeURL]{
 		schema: &schema{expected: plain.schema.expected, AnyOf: []*schema{plain.schema, of.schema}},
-		read: func(r *reader, n *node) (a noticeURL, ok bool) {
-			if n.kind == text {
-				if err := notify.CheckURL(n.text); err != nil { // which does not repeat it
-					r.hide(n)
-					r.fail(n, "the URL %v", err)
-					return a, false
-				}
-				return noticeURL{url: n.text}, true
+		read: func(r *reader, n *node, to *noticeURL) bool {
+			if n.kind != text {
+				return of.read(r, n, &to.secret)
 			}
-			a.secret, ok = of.read(r, n)
-			return a, ok
+			if err := notify.CheckURL(n.text); err != nil { // which does not repeat it
+				r.hide(n)
+				r.fail(n, "the URL %v", err)
+				return false
+			}
+			to.url = n.text
+			return true
 		},
-		show: func(a noticeURL) *node {
+		show: func(a *noticeURL) *node {
 			if a.url != "" {
-				return plain.show(a.url)
+				return plain.show(&a.url)
 			}
-			return of.show(a.secret)
+			return of.show(&a.secret)
 		},
 	}
 }

@@ -32,20 +32,21 @@ func choices() codec[choice] {
 	s := &schema{expected: "the name of a policy, or its fields", AnyOf: []*schema{known, name.schema, own.schema}}
 	return codec[choice]{
 		schema: s,
-		read: func(r *reader, n *node) (choice, bool) {
+		read: func(r *reader, n *node, to *choice) bool {
 			switch n.kind {
 			case text:
-				return choice{name: n.text}, true
+				to.name = n.text
+				return true
 			case mapping:
-				v, ok := own.read(r, n)
-				return choice{own: &v}, ok
+				to.own = new(rule)
+				return own.read(r, n, to.own)
 			}
 			r.mismatch(n, s, "")
-			return choice{}, false
+			return false
 		},
-		show: func(c choice) *node {
+		show: func(c *choice) *node {
 			if c.own != nil {
-				return own.show(*c.own)
+				return own.show(c.own)
 			}
 			return &node{kind: text, text: c.name}
 		},
@@ -79,17 +80,17 @@ func policyFields() codec[rule] {
 	)
 }
 
-// fromPreset returns the preset of a policy.
-func fromPreset(r *reader, n *node) rule {
+// fromPreset starts a policy with its preset.
+func fromPreset(r *reader, n *node, p *rule) {
 	base := n.field("preset")
 	if base == nil {
 		if n.field("backoff") == nil && (n.field("retries") == nil || n.field("retries").text != "0") {
 			r.fail(n, "a policy needs backoff or preset")
 		}
-		return rule{Policy: policy.Policy{Retries: policy.Unlimited}}
+		p.Retries = policy.Unlimited
+		return
 	}
-	preset, _ := policy.Preset(base.text) // reading the field rejects an unknown name
-	return rule{Policy: preset}
+	p.Policy, _ = policy.Preset(base.text) // reading the field rejects an unknown name
 }
 
 // multiplier is the codec of a factor from 1.
@@ -110,21 +111,23 @@ func retries() codec[int] {
 	s := &schema{expected: "a number from 0, or unlimited", AnyOf: []*schema{{Type: "integer", Minimum: &least}, {Type: "string", Enum: []string{"unlimited"}}}}
 	return codec[int]{
 		schema: s,
-		read: func(r *reader, n *node) (int, bool) {
+		read: func(r *reader, n *node, to *int) bool {
 			if n.kind == text && n.text == "unlimited" {
-				return policy.Unlimited, true
+				*to = policy.Unlimited
+				return true
 			}
 			count, err := strconv.ParseUint(n.text, 10, 31)
 			if n.kind != number || err != nil {
 				r.mismatch(n, s, "")
 			}
-			return int(count), err == nil
+			*to = int(count)
+			return err == nil
 		},
-		show: func(count int) *node {
-			if count == policy.Unlimited {
+		show: func(count *int) *node {
+			if *count == policy.Unlimited {
 				return &node{kind: text, text: "unlimited"}
 			}
-			return &node{kind: number, text: strconv.Itoa(count)}
+			return &node{kind: number, text: strconv.Itoa(*count)}
 		},
 	}
 }
@@ -139,16 +142,17 @@ func jitters() codec[policy.Jitter] {
 	)
 	return codec[policy.Jitter]{
 		schema: &schema{expected: "a share such as 10%, or {down: 0%, up: 10%}", AnyOf: []*schema{both.schema, each.schema}},
-		read: func(r *reader, n *node) (policy.Jitter, bool) {
+		read: func(r *reader, n *node, to *policy.Jitter) bool {
 			if n.kind == mapping {
-				return each.read(r, n)
+				return each.read(r, n, to)
 			}
-			v, ok := both.read(r, n)
-			return policy.Jitter{Down: v, Up: v}, ok
+			ok := both.read(r, n, &to.Down)
+			to.Up = to.Down
+			return ok
 		},
-		show: func(j policy.Jitter) *node {
+		show: func(j *policy.Jitter) *node {
 			if j.Down == j.Up {
-				return both.show(j.Down)
+				return both.show(&j.Down)
 			}
 			return each.show(j)
 		},

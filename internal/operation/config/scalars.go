@@ -58,7 +58,7 @@ func learnedLimit() codec[time.Duration] {
 			if d == learned {
 				return "learned"
 			}
-			return plain.show(d).text
+			return plain.show(&d).text
 		})
 }
 
@@ -89,12 +89,12 @@ func ownShare() codec[*float64] {
 	of := share()
 	return codec[*float64]{
 		schema: of.schema,
-		read: func(r *reader, n *node) (*float64, bool) {
-			v, ok := of.read(r, n)
-			return &v, ok
+		read: func(r *reader, n *node, to **float64) bool {
+			*to = new(float64)
+			return of.read(r, n, *to)
 		},
-		show: func(v *float64) *node {
-			if v == nil {
+		show: func(v **float64) *node {
+			if *v == nil {
 				return &node{}
 			}
 			return of.show(*v)
@@ -152,12 +152,13 @@ func origin() codec[string] {
 // baseURL is the codec of an upstream's base URL.
 func baseURL() codec[string] {
 	f := checkedText("a URL such as https://llm.example/v1", `^https?://`, nil)
-	f.read = func(r *reader, n *node) (string, bool) {
+	f.read = func(r *reader, n *node, to *string) bool {
 		if _, err := parseBase(n.text); n.kind != text || err != nil {
 			r.fail(n, "%v", err)
-			return "", false
+			return false
 		}
-		return n.text, true
+		*to = n.text
+		return true
 	}
 	return f
 }
@@ -168,22 +169,23 @@ func kindsOf() codec[fault.Set] {
 	each := seq("a list of kinds of faults: "+andList(names), oneOf("a kind of fault", names...))
 	return codec[fault.Set]{
 		schema: each.schema,
-		read: func(r *reader, n *node) (set fault.Set, ok bool) {
-			list, ok := each.read(r, n)
-			for _, name := range list {
-				set |= kindSet(name)
-			}
-			return set, ok
-		},
-		show: func(set fault.Set) *node {
+		read: func(r *reader, n *node, to *fault.Set) bool {
 			var list []string
+			ok := each.read(r, n, &list)
+			for _, name := range list {
+				*to |= kindSet(name)
+			}
+			return ok
+		},
+		show: func(from *fault.Set) *node {
+			set, list := *from, []string(nil)
 			for _, name := range names {
 				if s := kindSet(name); set&s == s {
 					list = append(list, name)
 					set &^= s
 				}
 			}
-			return each.show(list)
+			return each.show(&list)
 		},
 	}
 }

@@ -153,7 +153,7 @@ func callers() codec[Callers] {
 func services() codec[Service] {
 	return object(
 		&schema{name: "upstream", about: "The provider outside of outages.", expected: "the fields of an upstream"},
-		func(*reader, *node) Service { return Service{Takes: 6 * time.Second, Refuses: 200 * time.Millisecond} },
+		func(_ *reader, _ *node, s *Service) { s.Takes, s.Refuses = 6*time.Second, 200*time.Millisecond },
 		newField("takes", duration(), func(s *Service) *time.Duration { return &s.Takes }, fieldDoc{"The average time of an answer. Single answers take from half to one and a half times as long.", "6s", ""}),
 		newField("refuses", duration(), func(s *Service) *time.Duration { return &s.Refuses }, fieldDoc{"The time of a rejection.", "200ms", ""}),
 		newField("rate", rates(), func(s *Service) *float64 { return &s.Rate }, fieldDoc{"The highest rate of calls that it accepts. It rejects others with status 529.", "", "no limit"}),
@@ -289,21 +289,21 @@ func (n *node) item(i int) *node {
 }
 
 // checked returns a codec that also checks each value after all its fields were read.
-func checked[T any](f codec[T], check func(*reader, *node, *T, *schema)) codec[T] {
+func checked[P any](f codecOf[P], check func(*reader, *node, P, *schema)) codecOf[P] {
 	read := f.read
-	f.read = func(r *reader, n *node) (T, bool) {
+	f.read = func(r *reader, n *node, to P) bool {
 		before := len(r.faults)
-		v, ok := read(r, n)
+		ok := read(r, n, to)
 		if n.kind == mapping || n.kind == null {
-			check(r, n, &v, f.schema)
+			check(r, n, to, f.schema)
 		}
-		return v, ok && len(r.faults) == before
+		return ok && len(r.faults) == before
 	}
 	return f
 }
 
 // checkRequired reports missing required fields.
-func checkRequired[T any](r *reader, n *node, _ *T, s *schema) {
+func checkRequired[P any](r *reader, n *node, _ P, s *schema) {
 	for _, name := range s.Required {
 		if n.field(name) == nil {
 			r.fail(n, "the field %s is required", name)
@@ -345,7 +345,8 @@ func rates() codec[float64] {
 // ParseScenario parses the text of a file. Its errors are [Errors].
 func ParseScenario(name string, data []byte) (Scenario, error) {
 	src, data := sourceOf(name, data)
-	s, r := read(src, data, scenarios())
+	var s Scenario
+	r := read(src, data, scenarios(), &s)
 	if err := r.done(); err != nil {
 		return Scenario{}, err
 	}

@@ -25,7 +25,7 @@ const maxReplicas = 100
 func scenarioFleets() codec[Fleet] {
 	return checked(object(
 		&schema{name: "fleet", about: "Several gateways, and the network between them.", expected: "the fields of a fleet", Required: []string{"number"}},
-		func(*reader, *node) Fleet { return Fleet{Delay: 5 * time.Millisecond} },
+		func(_ *reader, _ *node, f *Fleet) { f.Delay = 5 * time.Millisecond },
 		newField("number", integer("a number from 2", 2, maxReplicas), func(f *Fleet) *int { return &f.Number }, fieldDoc{"Their number, at most " + strconv.Itoa(maxReplicas) + ".", "", "required"}),
 		newField("delay", duration(), func(f *Fleet) *time.Duration { return &f.Delay }, fieldDoc{"How long a message between them takes on average, from half to one and a half times as long.", "5ms", ""}),
 		newField("skew", duration(), func(f *Fleet) *time.Duration { return &f.Skew }, fieldDoc{"By how much their clocks differ, from the first to the last.", "", "not at all"}),

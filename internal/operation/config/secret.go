@@ -22,7 +22,7 @@ func secrets() codec[secret] {
 		newField("file", anyName("a path"), func(s *secret) *string { return &s.file }, fieldDoc{"The file with the secret, relative to the configuration file. Surrounding space is ignored.", "", "see env"}),
 	)
 	fields := f.read
-	f.read = func(r *reader, n *node) (secret, bool) {
+	f.read = func(r *reader, n *node, to *secret) bool {
 		before := len(r.faults)
 		defer func() {
 			if len(r.faults) > before {
@@ -35,9 +35,9 @@ func secrets() codec[secret] {
 		case n.kind != mapping || len(n.entries) != 1:
 			r.fail(n, "want %s", f.schema.expected)
 		default:
-			return fields(r, n)
+			return fields(r, n, to)
 		}
-		return secret{}, false
+		return false
 	}
 	return f
 }
@@ -61,13 +61,14 @@ func keys() codec[secret] {
 	of := secrets()
 	return codec[secret]{
 		schema: &schema{expected: of.schema.expected + ", or none", AnyOf: []*schema{of.schema, {Type: "string", Enum: []string{"none"}}}},
-		read: func(r *reader, n *node) (secret, bool) {
+		read: func(r *reader, n *node, to *secret) bool {
 			if n.kind == text && n.text == "none" {
-				return secret{none: true}, true
+				to.none = true
+				return true
 			}
-			return of.read(r, n)
+			return of.read(r, n, to)
 		},
-		show: func(s secret) *node {
+		show: func(s *secret) *node {
 			if s.none {
 				return &node{kind: text, text: "none"}
 			}
@@ -80,14 +81,15 @@ func keys() codec[secret] {
 // repeat an invalid name, which may be the secret itself.
 func variable() codec[string] {
 	f := checkedText("the name of an environment variable, such as ANTHROPIC_API_KEY", `^[A-Za-z_][A-Za-z0-9_]*$`, nil)
-	f.read = func(r *reader, n *node) (string, bool) {
+	f.read = func(r *reader, n *node, to *string) bool {
 		ok := n.kind == text && n.text != "" && strings.IndexFunc(n.text, func(c rune) bool {
 			return c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
 		}) < 0 && (n.text[0] < '0' || n.text[0] > '9')
 		if !ok {
 			r.fail(n, "want %s; the secret itself must not be in the configuration file", f.schema.expected)
 		}
-		return n.text, ok
+		*to = n.text
+		return ok
 	}
 	return f
 }

@@ -62,11 +62,13 @@ func strategyPolicy() codec[policy.Policy] {
 	f := policyFields()
 	return codec[policy.Policy]{
 		schema: f.schema,
-		read: func(r *reader, n *node) (policy.Policy, bool) {
-			v, ok := f.read(r, n)
-			return v.Policy, ok
+		read: func(r *reader, n *node, to *policy.Policy) bool {
+			var v rule
+			ok := f.read(r, n, &v)
+			*to = v.Policy
+			return ok
 		},
-		show: func(p policy.Policy) *node { return f.show(rule{Policy: p}) },
+		show: func(p *policy.Policy) *node { return f.show(&rule{Policy: *p}) },
 	}
 }
 
@@ -84,16 +86,18 @@ const allServer = 500
 // statuses is the codec of a status, or 5xx.
 func statuses() codec[int] {
 	f := scalar(&schema{expected: "a status, or 5xx"}, nil, strconv.Itoa)
-	f.read = func(r *reader, n *node) (int, bool) {
+	f.read = func(r *reader, n *node, to *int) bool {
 		if n.text == "5xx" {
-			return -allServer, true
+			*to = -allServer
+			return true
 		}
 		status, err := strconv.Atoi(n.text)
 		if err != nil || status < 400 || status > 599 {
 			r.mismatch(n, f.schema, "")
-			return 0, false
+			return false
 		}
-		return status, true
+		*to = status
+		return true
 	}
 	return f
 }
@@ -111,7 +115,8 @@ func (s *Strategy) Retries(status, n int) bool {
 // ParseStrategies parses the text of a file of strategies by name.
 func ParseStrategies(name string, data []byte) ([]Strategy, error) {
 	src, data := sourceOf(name, data)
-	all, r := read(src, data, strategies())
+	var all []named[Strategy]
+	r := read(src, data, strategies(), &all)
 	if err := r.done(); err != nil {
 		return nil, err
 	}
@@ -129,8 +134,8 @@ func ParseStrategies(name string, data []byte) ([]Strategy, error) {
 // parseRule parses the text of a file with the fields of one policy.
 func parseRule(name string, data []byte) (rule, error) {
 	src, data := sourceOf(name, data)
-	own, r := read(src, data, policyFields())
-	return own, r.done()
+	var own rule
+	return own, read(src, data, policyFields(), &own).done()
 }
 
 // LoadPolicy reads a file with the fields of one policy. The text is a warning about it; "": none.

@@ -97,7 +97,7 @@ type mcpFields struct {
 // mcpServers is the codec of an MCP server.
 func mcpServers() codec[mcpFields] {
 	return object(
-		&schema{name: "mcp-server", about: "An MCP server: a program that is started, or a URL.", expected: "the fields of an MCP server"}, newMCPServer,
+		&schema{name: "mcp-server", about: "An MCP server: a program that is started, or a URL.", expected: "the fields of an MCP server"}, checkPlace,
 		newField("command", anyName("a program"), func(m *mcpFields) *string { return &m.command }, fieldDoc{"The program to start, used over its standard input and output.", "", "see url"}),
 		newField("args", seq("a list of arguments", plainValue()), func(m *mcpFields) *[]string { return &m.args }, fieldDoc{"Its arguments.", "", "none"}),
 		newField("dir", anyName("a path"), func(m *mcpFields) *string { return &m.dir }, fieldDoc{"Its working directory, relative to the configuration file.", "", "that of this process"}),
@@ -109,8 +109,8 @@ func mcpServers() codec[mcpFields] {
 	)
 }
 
-// newMCPServer checks that a server is a program or at a URL.
-func newMCPServer(r *reader, n *node) mcpFields {
+// checkPlace checks that an MCP server is a program or at a URL.
+func checkPlace(r *reader, n *node, _ *mcpFields) {
 	switch program, remote := n.field("command") != nil, n.field("url") != nil; {
 	case program == remote:
 		r.fail(n, "an MCP server needs either command or url")
@@ -119,7 +119,6 @@ func newMCPServer(r *reader, n *node) mcpFields {
 	case remote && (n.field("args") != nil || n.field("env") != nil || n.field("dir") != nil):
 		r.fail(n, "args, env and dir are for a server with a command")
 	}
-	return mcpFields{}
 }
 
 // shortName is the codec of the name of an agent or an MCP server, which names of tools contain.
@@ -142,7 +141,7 @@ func plainValue() codec[string] {
 	s := &schema{expected: "a text", Type: []string{"string", "number", "boolean"}}
 	return codec[string]{
 		schema: s,
-		read: func(r *reader, n *node) (string, bool) {
+		read: func(r *reader, n *node, to *string) bool {
 			switch {
 			case n.kind != text && n.kind != number && n.kind != boolean:
 				r.mismatch(n, s, "")
@@ -150,11 +149,12 @@ func plainValue() codec[string] {
 				r.fail(n, "this looks like a secret, which must not be in the configuration file; env and headers take {env: NAME} or {file: PATH}")
 				r.hide(n)
 			default:
-				return n.text, true
+				*to = n.text
+				return true
 			}
-			return "", false
+			return false
 		},
-		show: func(v string) *node { return &node{kind: text, text: v} },
+		show: func(v *string) *node { return &node{kind: text, text: *v} },
 	}
 }
 
@@ -163,19 +163,17 @@ func mcpValues() codec[Value] {
 	of, plain := secrets(), plainValue()
 	return codec[Value]{
 		schema: &schema{expected: "a text, or " + of.schema.expected, AnyOf: []*schema{plain.schema, of.schema}},
-		read: func(r *reader, n *node) (Value, bool) {
+		read: func(r *reader, n *node, to *Value) bool {
 			if n.kind == mapping {
-				from, ok := of.read(r, n)
-				return Value{from: from}, ok
+				return of.read(r, n, &to.from)
 			}
-			written, ok := plain.read(r, n)
-			return Value{text: written}, ok
+			return plain.read(r, n, &to.text)
 		},
-		show: func(v Value) *node {
+		show: func(v *Value) *node {
 			if v.from != (secret{}) {
-				return of.show(v.from)
+				return of.show(&v.from)
 			}
-			return plain.show(v.text)
+			return plain.show(&v.text)
 		},
 	}
 }

@@ -61,7 +61,7 @@ type route struct {
 // upstreams is the codec of an upstream.
 func upstreams() codec[upstream] {
 	return object(
-		&schema{name: "upstream", about: "One provider, or one account with it.", expected: "the fields of an upstream"}, newUpstream,
+		&schema{name: "upstream", about: "One provider, or one account with it.", expected: "the fields of an upstream"}, namedAfterAPI,
 		newField("api", oneOf("an API", gateway.APIs()...), func(u *upstream) *string { return &u.api }, fieldDoc{"The API that it serves.", "", "its name, which must then be the name of an API"}),
 		newField("url", baseURL(), func(u *upstream) *string { return &u.url }, fieldDoc{"The base URL in the form that clients of the API use: with /v1 for openai, without it for the others; the address of the resource for azure.", "", "the API's public URL; for ollama and lmstudio their local default; azure has none; vertex has one for each location, taken from the path"}),
 		newField("key", keys(), func(u *upstream) *secret { return &u.key }, fieldDoc{"The credential that replaces the client's. none removes the client's and sends no credential.", "", "the client's own"}),
@@ -139,16 +139,15 @@ func socketModes() (names []string) {
 	return names
 }
 
-// newUpstream returns an upstream whose API is its name, if there is one.
-func newUpstream(r *reader, n *node) upstream {
+// namedAfterAPI sets the API of an upstream that is named after it.
+func namedAfterAPI(r *reader, n *node, u *upstream) {
 	name := r.path[len(r.path)-1]
 	switch {
 	case slices.Contains(gateway.APIs(), name):
-		return upstream{api: name}
+		u.api = name
 	case n.field("api") == nil:
 		r.fail(n, "%q is not the name of an API; want the field api: %s", name, orList(gateway.APIs()))
 	}
-	return upstream{}
 }
 
 // timeLimits is the codec of limits. usual adds the defaults, which routes do not have.
@@ -174,7 +173,7 @@ func timeLimits(name string, usual bool) codec[limits] {
 // chain is the codec of a list of fallbacks.
 func chain() codec[[]fallback] {
 	return seq("a list of fallbacks", object(
-		&schema{name: "fallback", about: "Another upstream or model for a failing call.", expected: "the fields of a fallback", Required: []string{"to"}}, newFallback,
+		&schema{name: "fallback", about: "Another upstream or model for a failing call.", expected: "the fields of a fallback", Required: []string{"to"}}, checkTo,
 		newField("to", anyName("the name of an upstream"), func(f *fallback) *string { return &f.to }, fieldDoc{"The upstream's name. It must serve the same API, and have its own key or key: none unless it is on the same host. It may be this upstream itself, with another model.", "", "required"}),
 		newField("model", anyName("the name of a model"), func(f *fallback) *string { return &f.model }, fieldDoc{"The model that it is asked for.", "", "the model of the request"}),
 		newField("after", duration(), func(f *fallback) *time.Duration { return &f.after }, fieldDoc{"How long after its arrival a call moves here if no content of an answer has come. An answer that is not streamed may take 90s in any case. For agents, it counts from the first fault of a turn.", "", "until the previous upstream gives up"}),
@@ -182,12 +181,11 @@ func chain() codec[[]fallback] {
 	))
 }
 
-// newFallback returns an empty fallback and checks that it has the field to.
-func newFallback(r *reader, n *node) fallback {
+// checkTo checks that a fallback has the field to.
+func checkTo(r *reader, n *node, _ *fallback) {
 	if n.field("to") == nil {
 		r.fail(n, "a fallback needs the field to with the name of an upstream")
 	}
-	return fallback{}
 }
 
 // routes is the codec of a route.
