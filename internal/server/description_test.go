@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -15,12 +16,21 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/description"
 )
 
+// readDescription returns the text of a description, as it is beside the program's own.
+func readDescription(name string) string {
+	text, err := os.ReadFile("description/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
 // eventSchema is the schema of events, as it checks.
-var eventSchema = sync.OnceValue(func() *jsonschema.Resolved { return resolved(description.Events()) })
+var eventSchema = sync.OnceValue(func() *jsonschema.Resolved { return resolved(readDescription("events.schema.json")) })
 
 // answers are the schemas of answers, by what they answer: "GET /-/… 200".
 var answers = sync.OnceValue(func() map[string]*jsonschema.Resolved {
-	text := strings.ReplaceAll(description.OpenAPI(), "#/components/schemas/", "#/$defs/")
+	text := strings.ReplaceAll(readDescription("openapi.json"), "#/components/schemas/", "#/$defs/")
 	var api struct {
 		Paths map[string]map[string]struct {
 			Responses map[string]struct {
@@ -93,9 +103,12 @@ func conforms(t *testing.T, method, address string, status int, answer map[strin
 
 func TestDescriptions_AreServed(t *testing.T) {
 	s := server.New(server.Config{Gateway: &fake{}, OpenAPI: description.OpenAPI(), Log: slog.New(slog.DiscardHandler)})
-	for path, want := range map[string]string{"/-/openapi.json": description.OpenAPI(), "/-/events.schema.json": description.Events()} {
-		if w := ask(s, request("GET", path, "")); w.Code != 200 || w.Body.String() != want || !strings.HasSuffix(w.Header().Get("Content-Type"), "json") {
-			t.Errorf("%s: %d %v", path, w.Code, w.Header())
+	for name, packed := range map[string]string{"openapi.json": description.OpenAPI(), "events.schema.json": description.Events()} {
+		for coding, want := range map[string]string{"": readDescription(name), "gzip": packed} {
+			w := ask(s, request("GET", "/-/"+name, "", "Accept-Encoding", coding))
+			if w.Code != 200 || w.Body.String() != want || !strings.HasSuffix(w.Header().Get("Content-Type"), "json") || w.Header().Get("Content-Encoding") != coding {
+				t.Errorf("/-/%s, Accept-Encoding %q: got %d %v with %d bytes, want 200 with %d", name, coding, w.Code, w.Header(), w.Body.Len(), len(want))
+			}
 		}
 	}
 	s = server.New(server.Config{Gateway: &fake{}, Log: slog.New(slog.DiscardHandler)})

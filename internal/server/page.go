@@ -1,17 +1,12 @@
 package server
 
 import (
-	"bytes"
-	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
 	"io/fs"
 	"net/http"
 	"path"
 	"regexp"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
@@ -27,20 +22,6 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 // hashed matches a name that changes with the file, as bundlers make it.
 var hashed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-[0-9A-Z]{8}\.[a-z.]+$`) })
 
-// asset is a file of the page. It is read at its first request: a gateway whose page no browser opens has none of it in
-// memory.
-type asset struct {
-	kind string // its media type
-	read func() (content, error)
-}
-
-// content is what a file has.
-type content struct {
-	etag   string // without the encoding
-	plain  []byte
-	packed func() []byte // with gzip, made at the first request; nil: it would not be smaller
-}
-
 // findAssets returns the files of the page.
 func findAssets(from fs.FS) (map[string]asset, error) {
 	all := map[string]asset{}
@@ -49,17 +30,17 @@ func findAssets(from fs.FS) (map[string]asset, error) {
 	}
 	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
-			all[name] = asset{mediaType(name), sync.OnceValues(func() (content, error) { return readContent(from, name) })}
+			plain, packed := strings.CutSuffix(name, ".gz")
+			all[plain] = asset{mediaType(plain), sync.OnceValues(func() (content, error) { return readContent(from, name, packed) })}
 		}
 		return err
 	})
 	return all, err
 }
 
-func readContent(from fs.FS, name string) (content, error) {
-	text, err := fs.ReadFile(from, name)
-	sum := sha256.Sum256(text)
-	return content{hex.EncodeToString(sum[:12]), text, sync.OnceValue(func() []byte { return pack(text) })}, err
+func readContent(from fs.FS, name string, packed bool) (content, error) {
+	data, err := fs.ReadFile(from, name)
+	return newContent(data, packed), err
 }
 
 // mediaType returns the type of a file by its name. The types of a page do not depend on the machine's tables,
@@ -81,18 +62,6 @@ func mediaType(name string) string {
 	}
 }
 
-// pack compresses a file; nil: it would not be smaller.
-func pack(text []byte) []byte {
-	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	_, _ = w.Write(text)                                  // a buffer never fails
-	_ = w.Close()
-	if b.Len() >= len(text) {
-		return nil
-	}
-	return b.Bytes()
-}
-
 // servePage answers with a file of the page. The files hold no secret and need no token: the token may stand
 // in the fragment of the page's address, which is not sent.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
@@ -105,39 +74,13 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 		rest.Refuse(w, http.StatusNotFound, "the page has no file %q; see %s", rest.Clip(name), pagePath)
 		return
 	}
-	c, err := a.read()
-	if err != nil {
-		rest.Refuse(w, http.StatusInternalServerError, "read the page: %v", err)
-		return
-	}
 	h := w.Header()
 	h.Set("Content-Security-Policy", pagePolicy)
-	h.Set("Vary", "Accept-Encoding")
-	h.Set("Content-Type", a.kind)
 	h.Set("Cache-Control", "no-cache")
 	if hashed().MatchString(name) {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	text, tag := c.plain, c.etag
-	if acceptsGzip(r) {
-		if packed := c.packed(); packed != nil {
-			text, tag = packed, c.etag+"-gzip"
-			h.Set("Content-Encoding", "gzip")
-		}
-	}
-	h.Set("ETag", `"`+tag+`"`)
-	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(text))
-}
-
-// acceptsGzip reports whether a client takes gzip.
-func acceptsGzip(r *http.Request) bool {
-	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		name, weight, _ := strings.Cut(strings.ReplaceAll(coding, " ", ""), ";")
-		if strings.EqualFold(name, "gzip") || name == "*" {
-			return strings.Trim(strings.TrimPrefix(weight, "q="), "0.") != "" || weight == ""
-		}
-	}
-	return false
+	a.serve(w, r)
 }
 
 // isBrowser reports whether a browser opens the server's address, or /-/. No API serves HTML there, so it gets

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -24,7 +23,7 @@ func (s *Server) route() {
 		{Path: "/-/events", Methods: shows, What: "events as they happen, as text/event-stream; Last-Event-ID continues after an event", Serve: c.Feed.Serve(s.readers)},
 		{Path: "/-/livez", Methods: shows, What: "whether the process runs and none of its loops is frozen", Serve: s.livez, Public: true},
 		{Path: "/-/readyz", Methods: shows, What: "whether it takes requests; it never asks an upstream", Serve: s.readyz, Public: true},
-		{Path: "/-/events.schema.json", Methods: shows, What: "all events in JSON Schema", Serve: text("application/schema+json", description.Events())},
+		{Path: "/-/events.schema.json", Methods: shows, What: "all events in JSON Schema", Serve: described("application/schema+json", description.Events()).serve},
 	}
 	s.routes = append(s.routes, live.New(live.Config{
 		Gateway: c.Gateway, Conversations: c.Conversations, History: c.History, Feed: c.Feed, Readers: s.readers,
@@ -34,7 +33,7 @@ func (s *Server) route() {
 		s.routes = append(s.routes, rest.Route{Path: "/-/metrics", Methods: shows, What: "metrics for Prometheus", Serve: c.Metrics.ServeHTTP})
 	}
 	if c.OpenAPI != "" {
-		s.routes = append(s.routes, rest.Route{Path: "/-/openapi.json", Methods: shows, What: "OpenAPI description of conversations and councils", Serve: text("application/json", c.OpenAPI)})
+		s.routes = append(s.routes, rest.Route{Path: "/-/openapi.json", Methods: shows, What: "OpenAPI description of conversations and councils", Serve: described("application/json", c.OpenAPI).serve})
 	}
 	for _, e := range c.Extensions {
 		s.routes = append(s.routes, rest.Routes(c.Log, e.Operations(stream.Server{Readers: s.readers, Log: c.Log}))...)
@@ -78,14 +77,6 @@ func (s *Server) dispatch(rt rest.Route, w http.ResponseWriter, r *http.Request)
 		rest.Refuse(w, http.StatusMethodNotAllowed, "%s takes %s", rest.Clip(r.URL.Path), strings.Join(rt.Methods, ", "))
 	default:
 		s.serveRoute(rt, w, r, who)
-	}
-}
-
-// text returns a handler that answers with a text.
-func text(kind, body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", kind)
-		_, _ = io.WriteString(w, body) // a client that left misses it
 	}
 }
 

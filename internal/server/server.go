@@ -61,10 +61,10 @@ type Config struct {
 	Warnings func() []string                         // what /-/warnings shows besides the store's; nil: nothing
 	Frozen   func() string                           // names the loops of the program that have frozen, for /-/livez; "" and nil: none
 	Programs []Program                               // what /-/setup shows; nil: none
-	Page     fs.FS                                   // the files of the page at /-/ui/, with an index.html; nil: there is none
+	Page     fs.FS                                   // the files of the page at /-/ui/, with an index.html; NAME.gz is NAME with gzip; nil: there is none
 
 	Extensions    []Extension                           // that are served below /-/ as well; nil: none
-	OpenAPI       string                                // describes them; "": nothing does
+	OpenAPI       string                                // describes them, with gzip; "": nothing does
 	Conversations live.Conversations                    // that are shown beside the gateway's requests; nil: there are none
 	Store         func() (warnings []string, err error) // the health of their store; nil: there is none
 

@@ -1,10 +1,15 @@
 package description_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"flag"
+	"io"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/ridethrough/ridethrough/internal/server/description"
 )
 
 var update = flag.Bool("update", false, "write the descriptions instead of comparing them")
@@ -26,6 +31,38 @@ func TestDescriptions_MatchTheCode(t *testing.T) {
 			t.Errorf("%s differs from the code (%v); run: go test ./internal/server/description -update", name, err)
 		}
 	}
+}
+
+// What the program has is compressed, and the texts beside it are for readers of the repository.
+func TestDescriptions_ArePacked(t *testing.T) {
+	for name, got := range map[string]func() string{"openapi.json": description.OpenAPI, "events.schema.json": description.Events} {
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatalf("read the description: %v", err)
+		}
+		if *update {
+			if err := os.WriteFile(name+".gz", packed(want), 0o644); err != nil {
+				t.Fatalf("write %s.gz: %v", name, err)
+			}
+			continue // the program has it when it is compiled again
+		}
+		z, err := gzip.NewReader(strings.NewReader(got()))
+		if err != nil {
+			t.Fatalf("%s.gz: %v", name, err)
+		}
+		if text, err := io.ReadAll(z); err != nil || !bytes.Equal(text, want) {
+			t.Errorf("%s.gz has another text than %s (%v); run: go test ./internal/server/description -update", name, name, err)
+		}
+	}
+}
+
+// packed returns a text with gzip.
+func packed(text []byte) []byte {
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = z.Write(text)                                  // a buffer never fails
+	_ = z.Close()
+	return b.Bytes()
 }
 
 func TestDescriptions_ManualNamesEverything(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 )
 
 func ExampleFiles() {
-	icons, err := fs.Glob(web.Files(), "icon*.svg")
+	icons, err := fs.Glob(web.Files(), "icon*")
 	fmt.Println(icons, err)
-	// Output: [icon-offline.svg icon.svg] <nil>
+	// Output: [icon-offline.svg.gz icon.svg.gz] <nil>
 }

@@ -23,11 +23,12 @@ const sizeBound = 60_000
 func files(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	err := fs.WalkDir(web.Files(), ".", func(path string, e fs.DirEntry, err error) error {
+	dist := os.DirFS("dist")
+	err := fs.WalkDir(dist, ".", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		text, err := fs.ReadFile(web.Files(), path)
+		text, err := fs.ReadFile(dist, path)
 		all[path] = string(text)
 		return err
 	})
@@ -37,19 +38,81 @@ func files(t *testing.T) map[string]string {
 	return all
 }
 
-func TestFiles_StayWithinSizeBudget(t *testing.T) {
-	sum := 0
+// sent returns the page's files as they are sent, by name.
+func sent(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
 	for name, text := range files(t) {
-		var packed bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-		if _, err := io.WriteString(w, text); err != nil {
+		var b bytes.Buffer
+		z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+		if _, err := io.WriteString(z, text); err != nil {
 			t.Fatalf("write string: %v", err)
 		}
-		if err := w.Close(); err != nil {
+		if err := z.Close(); err != nil {
 			t.Fatalf("close: %v", err)
 		}
-		t.Logf("%6d %6d %s", len(text), packed.Len(), name)
-		sum += packed.Len()
+		if b.Len() < len(text) {
+			name, text = name+".gz", b.String()
+		}
+		all[name] = text
+	}
+	return all
+}
+
+// What the program has are the built files, and no others.
+func TestFiles_AreThoseOfTheBuild(t *testing.T) {
+	if *update {
+		writePacked(t)
+		return // the program has them when it is compiled again
+	}
+	got := map[string]string{}
+	entries, err := fs.ReadDir(web.Files(), ".")
+	if err != nil {
+		t.Fatalf("read the files: %v", err)
+	}
+	for _, e := range entries {
+		text, err := fs.ReadFile(web.Files(), e.Name())
+		if err != nil {
+			t.Fatalf("read %s: %v", e.Name(), err)
+		}
+		name, packed := strings.CutSuffix(e.Name(), ".gz")
+		if packed {
+			z, err := gzip.NewReader(bytes.NewReader(text))
+			if err != nil {
+				t.Fatalf("unpack %s: %v", name, err)
+			}
+			if text, err = io.ReadAll(z); err != nil {
+				t.Fatalf("unpack %s: %v", name, err)
+			}
+		}
+		got[name] = string(text)
+	}
+	if !maps.Equal(got, files(t)) {
+		t.Errorf("packed has %v, which is not what dist has; run: go test ./internal/server/web -update", slices.Sorted(maps.Keys(got)))
+	}
+}
+
+// writePacked makes packed from dist.
+func writePacked(t *testing.T) {
+	t.Helper()
+	if err := os.RemoveAll("packed"); err != nil {
+		t.Fatalf("remove: %v", err)
+	}
+	if err := os.Mkdir("packed", 0o755); err != nil {
+		t.Fatalf("mkdir: %v", err)
+	}
+	for name, text := range sent(t) {
+		if err := os.WriteFile("packed/"+name, []byte(text), 0o644); err != nil {
+			t.Fatalf("write file: %v", err)
+		}
+	}
+}
+
+func TestFiles_StayWithinSizeBudget(t *testing.T) {
+	sum := 0
+	for name, text := range sent(t) {
+		t.Logf("%6d %s", len(text), name)
+		sum += len(text)
 	}
 	t.Logf("%d of %d bytes compressed", sum, sizeBound)
 	if sum > sizeBound {

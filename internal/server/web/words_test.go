@@ -16,7 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-var update = flag.Bool("update", false, "write test/words.json anew")
+var update = flag.Bool("update", false, "write test/words.json and packed anew")
 
 // texts are the texts of package display, with the values that they describe as the page has them.
 // test/words.test.mjs compares the page's texts with them.
