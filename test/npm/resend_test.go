@@ -1,9 +1,11 @@
 package npm_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -16,11 +18,11 @@ func TestResend_GoesOnInTheSameWait(t *testing.T) {
 	w := newFixture(t, p, script(t, "529"))
 	done, _ := w.node.call(t, "openai.chat impatient", w.url, false)
 	w.until("a wait", waits)
-	before := w.gateway.Waits()
+	before := w.waiting()
 	at := time.Now()
 	w.until("the client to have left", left)
 	w.until("a wait", waits)
-	after := w.gateway.Waits()
+	after := w.waiting()
 	passed := time.Since(at)
 	if len(before) != 1 || len(after) != 1 || before[0].ID == after[0].ID {
 		t.Fatalf("before %+v, after %+v, want a wait of one request and one of the next", before, after)
@@ -35,4 +37,20 @@ func TestResend_GoesOnInTheSameWait(t *testing.T) {
 		t.Errorf("call result %+v", got)
 	}
 	w.check(2, "529 ok")
+}
+
+// waiting lists the waits once they have begun: the event that announces one comes a moment before.
+func (w *fixture) waiting() []gateway.Wait {
+	w.t.Helper()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for range 500 {
+		all := w.gateway.Waits()
+		if !slices.ContainsFunc(all, func(w gateway.Wait) bool { return w.Due.IsZero() }) {
+			return all
+		}
+		within(w.t, look.C, "a moment")
+	}
+	w.t.Fatalf("no wait has begun: %+v", w.gateway.Waits())
+	return nil
 }
