@@ -1,6 +1,7 @@
 package breaker
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -64,7 +65,7 @@ type Caller struct {
 	wake       chan struct{}
 
 	wait     time.Duration // the whole wait that it was put to sleep for last
-	sleptAt  int64         // when that was, in Unix nanoseconds
+	sleptAt  int64         // when that was, in Unix nanoseconds; below 0: minus when the next wait has begun, see WaitsSince
 	cooldown uint64        // the breaker's cooldowns when it was let go last
 	last     *fault.Error
 	shared   *fault.Error // a fault that Acquire is to return
@@ -179,6 +180,14 @@ func (p *permit) Report(f *fault.Error) {
 	c.breaker.report(c, f, c.breaker.now())
 }
 
+// WaitsSince has the next Wait be the rest of one that has begun elsewhere, such as in another process. Where many
+// calls wait for the same moment, they go in the order in which their waits have begun.
+func (c *Caller) WaitsSince(begun time.Time) {
+	c.breaker.mu.Lock()
+	defer c.breaker.mu.Unlock()
+	c.sleptAt = -begun.UnixNano()
+}
+
 // Wait sleeps for d as retry.Sleep does. It returns earlier when the upstream is
 // back, on command, or with retry.ErrEarlyProbe.
 func (c *Caller) Wait(ctx context.Context, d time.Duration) error {
@@ -202,7 +211,7 @@ func (c *Caller) Wait(ctx context.Context, d time.Duration) error {
 // it from going, or that may come of the fault it has met.
 func (b *Breaker) putToSleep(c *Caller, d time.Duration) {
 	now := b.now()
-	c.asleep, c.sleptAt = true, now.UnixNano()
+	c.asleep, c.sleptAt = true, cmp.Or(max(0, -c.sleptAt), now.UnixNano())
 	if !c.resumes {
 		c.wait = 0
 	}

@@ -106,7 +106,8 @@ func (ci *circuit) end(now time.Time) (free []*Caller) {
 // they wake in any order.
 func (c *Caller) before(other *Caller) int {
 	const never = 1<<63 - 1 // it has not waited at all
-	return cmp.Compare(cmp.Or(c.sleptAt, never), cmp.Or(other.sleptAt, never))
+	begun := func(c *Caller) int64 { return cmp.Or(max(c.sleptAt, -c.sleptAt), never) }
+	return cmp.Compare(begun(c), begun(other))
 }
 
 // failure counts a fault in the circuit that it is about.

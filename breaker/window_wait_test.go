@@ -89,6 +89,36 @@ func TestBreaker_WaitsForAUsageWindowEndInTheirOrder(t *testing.T) {
 	})
 }
 
+// A call whose wait has begun in another process has its place by that.
+func TestCaller_WaitsSinceItsWaitBeganElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g breaker.Breaker
+		begun, length := time.Now(), 90*time.Second
+		u := down(length, spentUntil(begun.Add(length)))
+		var back time.Time
+		time.AfterFunc(40*time.Second, func() {
+			c := g.Caller(opus)
+			defer c.Close()
+			c.WaitsSince(begun.Add(5500 * time.Millisecond)) // after six calls
+			on := policy.Wait{Run: policy.Run{Tries: 1, Started: begun}, Fault: spentUntil(begun.Add(length)), Due: begun.Add(length)}
+			on.Verdict = policy.Verdict{Wait: length, Hinted: true, Window: true}
+			if _, err := retry.Do(t.Context(), retry.Retrier{Policy: untilReset(), Breaker: c, Resume: on}, u.try); err != nil {
+				t.Errorf("the call that goes on here: %v, want an answer", err)
+			}
+			back = time.Now()
+		})
+		earlier := 0
+		for _, at := range answers(t, &g, u, 30) {
+			if at.Before(back) {
+				earlier++
+			}
+		}
+		if back.IsZero() || earlier > 9 {
+			t.Errorf("answered at %v, after %d of 30 calls; want after the six that wait for longer, and those of the same batch", back, earlier)
+		}
+	})
+}
+
 // A reset that is stated far too late keeps no call for longer than a quarter of an hour.
 func TestBreaker_WrongResetHoldsForAQuarterOfAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

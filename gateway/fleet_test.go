@@ -217,3 +217,35 @@ func TestHear_IgnoresWhatIsNoEntry(t *testing.T) {
 		t.Errorf("%d requests are known, want none", n)
 	}
 }
+
+// A request that comes back at another gateway has the place there that its wait so far gives it.
+func TestFleet_ComesBackToItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := policy.Patient()
+		p.Quota = policy.Quota{Wait: policy.QuotaUntilReset, Max: time.Hour}
+		f := newReplicas(t, 2, p, simulator.Script{Replies: []simulator.Reply{simulator.SpentWindow{For: 2 * time.Minute}}})
+		ask := func(at, n int, stay time.Duration) {
+			f.all[at].leaveAfter(stay, messages, strings.Replace(claude, "Hi", fmt.Sprint("number ", n), 1))
+		}
+		go ask(0, 0, time.Minute)
+		var others sync.WaitGroup
+		for n := range 12 {
+			time.Sleep(time.Second)
+			others.Go(func() { ask(1, n+1, time.Hour) })
+		}
+		time.Sleep(time.Minute)
+		ask(1, 0, time.Hour)
+		others.Wait()
+		var order []string
+		for _, r := range f.provider.Requests() {
+			if r.Outcome == "ok" {
+				_, text, _ := strings.Cut(string(r.Body), `"number `)
+				n, _, _ := strings.Cut(text, `"`)
+				order = append(order, n)
+			}
+		}
+		if at := slices.Index(order, "0"); len(order) != 13 || at < 0 || at > 2 {
+			t.Errorf("answered in the order %v, want 0 soon after the first probe", order)
+		}
+	})
+}

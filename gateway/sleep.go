@@ -16,6 +16,9 @@ import (
 func (s *sharedRequest) resumed() (w policy.Wait) {
 	w, s.leader.carried = s.leader.carried, policy.Wait{}
 	s.early = s.leader.answered && !w.Verdict.Hinted && w.Due.After(time.Now())
+	if !w.Due.IsZero() {
+		s.caller.WaitsSince(w.Due.Add(-w.Verdict.Wait)) // its place is among those that wait here
+	}
 	return w
 }
 

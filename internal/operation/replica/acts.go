@@ -113,13 +113,20 @@ type upstreamCommand struct {
 }
 
 // ActOn executes a command on an upstream and all that wait for it, at all replicas; false: the upstream or the command
-// is unknown here.
+// is unknown here. A pause holds for replicas that start later as well.
 func (r *Replica) ActOn(upstream string, do gateway.Command) bool {
-	done := r.Gateway.ActOn(upstream, do)
-	if done {
-		_ = r.fleet.Send(actOnKind, upstreamCommand{upstream, do})
+	if !r.Gateway.ActOn(upstream, do) {
+		return false
 	}
-	return done
+	if do != gateway.Pause && do != gateway.Resume {
+		_ = r.fleet.Send(actOnKind, upstreamCommand{upstream, do})
+		return true
+	}
+	r.mu.Lock()
+	told := r.pauses.command(upstream, do == gateway.Pause)
+	r.mu.Unlock()
+	_ = r.fleet.Send(pausesKind, told)
+	return true
 }
 
 // heardActOn carries out a command that another replica asks for.

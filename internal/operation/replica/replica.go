@@ -25,6 +25,8 @@ const (
 	actKind   = "act"    // a command on one request
 	actedKind = "acted"  // the answer
 	actOnKind = "act-on" // a command on an upstream
+
+	pausesKind = "pauses" // which upstreams are paused
 )
 
 const (
@@ -46,6 +48,7 @@ type Replica struct {
 	ticker  clock.Timer
 	looks   looks
 	acts    acts
+	pauses  pauses
 	closed  bool
 }
 
@@ -77,6 +80,7 @@ func (r *Replica) Join(g *gateway.Gateway, t *tenant.Table) {
 	fleet.On(f, actKind, r.heardAct)
 	fleet.On(f, actedKind, r.heardActed)
 	fleet.On(f, actOnKind, r.heardActOn)
+	fleet.On(f, pausesKind, r.heardPauses)
 	f.OnChange(func() { g.SetMembers(f.Members()) })
 	g.SetMembers(f.Members())
 	r.mu.Lock()
@@ -125,7 +129,7 @@ func (r *Replica) flush() {
 	}
 }
 
-// tick tells what was used, and what waits while another replica shows that.
+// tick tells what was used and what is paused, and what waits while another replica shows that.
 func (r *Replica) tick() {
 	r.mu.Lock()
 	if r.closed {
@@ -133,8 +137,12 @@ func (r *Replica) tick() {
 		return
 	}
 	r.ticker.Reset(tick)
-	shown := r.looks.isShown(r.fleet.Clock.Now())
+	now := r.fleet.Clock.Now()
+	shown, paused := r.looks.isShown(now), r.pauses.due(now)
 	r.mu.Unlock()
+	if paused != nil {
+		_ = r.fleet.Send(pausesKind, paused)
+	}
 	if r.tenants != nil && r.fleet.Number() > 1 {
 		if used := r.tenants.Report(); len(used) > 0 {
 			_ = r.fleet.Send(usedKind, used)

@@ -186,6 +186,40 @@ func TestReplica_ActsOnTheUpstreamOfAll(t *testing.T) {
 	})
 }
 
+// paused returns whether the upstream is paused at each replica.
+func (w *world) paused() (all []bool) {
+	synctest.Wait()
+	for _, m := range w.replicas {
+		all = append(all, !m.Upstreams()[0].Breaker.Paused.IsZero())
+	}
+	return all
+}
+
+// A pause holds at all replicas, also at one that starts later or was cut off, and so does its end.
+func TestReplica_PauseHoldsInTheFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 3, simulator.Script{})
+		check := func(when string, want ...bool) {
+			t.Helper()
+			if got := w.paused(); !slices.Equal(got, want) {
+				t.Errorf("%s: paused %v, want %v", when, got, want)
+			}
+		}
+		w.replicas[0].ActOn("anthropic", gateway.Pause)
+		check("at once", true, true, true)
+		w.replicas = append(w.replicas, w.join("r4"))
+		time.Sleep(5 * time.Second)
+		check("after another has started", true, true, true, true)
+		w.cut.Store(2)
+		w.replicas[2].ActOn("anthropic", gateway.Resume)
+		time.Sleep(time.Minute)
+		check("resumed while the second was cut off", false, true, false, false)
+		w.cut.Store(0)
+		time.Sleep(5 * time.Second)
+		check("after it is there again", false, false, false, false)
+	})
+}
+
 // A client that a replica sends away goes on at another one, in the wait in which it was.
 func TestReplica_ClientsComeBackAnywhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
