@@ -90,8 +90,11 @@ func (s Stream) Add(text string) {
 	s.m.View()
 }
 
-// OnLight are the colors of our lines on a light background.
-var OnLight = map[string]color.Color{"amber": darkAmber, "green": darkGreen, "red": darkRed, "cyan": darkCyan}
+// OnLight and OnDark are the colors of our lines that are not the theme's, on a light and a dark background.
+var (
+	OnLight = map[string]color.Color{"amber": darkAmber, "green": darkGreen, "red": darkRed, "cyan": darkCyan, "faint": darkGrey}
+	OnDark  = map[string]color.Color{"red": lightRed, "faint": lightGrey}
+)
 
 // Screen is the part of a terminal that Run draws on.
 type Screen struct{ *screen }

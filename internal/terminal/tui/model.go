@@ -146,7 +146,10 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.BlurMsg:
 		m.attention.focus(false)
 	case tea.BackgroundColorMsg:
-		m.paint.light = !msg.IsDark()
+		m.paint.background = light
+		if msg.IsDark() {
+			m.paint.background = dark
+		}
 		m.md.paint = m.paint
 	case eventsMsg:
 		return m.onEvents(msg)

@@ -9,13 +9,23 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
-// palette colors our own lines. On a dark or unknown background it uses the theme's own sixteen colors.
-// On a light one most themes' yellow, green and cyan are not readable: there it uses darker ones.
+// palette colors our own lines: with the theme's own sixteen colors where these can be read. On a light background
+// most themes' yellow, green and cyan cannot, on a dark one most themes' red, and faint text on neither: there it
+// uses other ones.
 type palette struct {
-	color bool
-	ascii bool
-	light bool // the terminal has said that its background is light
+	color      bool
+	ascii      bool
+	background background
 }
+
+// background is what the terminal has said of its own.
+type background int
+
+const (
+	unsaid background = iota
+	light
+	dark
+)
 
 // Colors of the 256 that have a contrast of 4.5 at least to a light background.
 const (
@@ -23,6 +33,13 @@ const (
 	darkGreen = lipgloss.ANSIColor(22)
 	darkRed   = lipgloss.ANSIColor(124)
 	darkCyan  = lipgloss.ANSIColor(23)
+	darkGrey  = lipgloss.ANSIColor(240)
+)
+
+// Colors of the 256 that have a contrast of 4.5 at least to a dark background.
+const (
+	lightRed  = lipgloss.ANSIColor(210)
+	lightGrey = lipgloss.ANSIColor(247)
 )
 
 func newPalette(env func(string) string) palette {
@@ -30,18 +47,24 @@ func newPalette(env func(string) string) palette {
 }
 
 func (p palette) amber(line string) string {
-	return p.styled(p.foreground(lipgloss.Yellow, darkAmber), line)
+	return p.styled(p.foreground(lipgloss.Yellow, lipgloss.Yellow, darkAmber), line)
 }
 
 func (p palette) green(line string) string {
-	return p.styled(p.foreground(lipgloss.Green, darkGreen), line)
+	return p.styled(p.foreground(lipgloss.Green, lipgloss.Green, darkGreen), line)
 }
 
 func (p palette) red(line string) string {
-	return p.styled(p.foreground(lipgloss.Red, darkRed), line)
+	return p.styled(p.foreground(lipgloss.Red, lightRed, darkRed), line)
 }
 
-func (p palette) faint(line string) string { return p.styled(lipgloss.NewStyle().Faint(true), line) }
+func (p palette) faint(line string) string {
+	style := lipgloss.NewStyle().Faint(true)
+	if p.background != unsaid {
+		style = p.foreground(nil, lightGrey, darkGrey)
+	}
+	return p.styled(style, line)
+}
 
 func (p palette) strong(line string) string { return p.styled(lipgloss.NewStyle().Bold(true), line) }
 
@@ -50,15 +73,12 @@ func (p palette) code(text string) string {
 	if !p.color || text == "" {
 		return text
 	}
-	return p.foreground(lipgloss.Cyan, darkCyan).TabWidth(4).Render(text)
+	return p.foreground(lipgloss.Cyan, lipgloss.Cyan, darkCyan).TabWidth(4).Render(text)
 }
 
-// foreground is the style of a color, and of another on a light background.
-func (p palette) foreground(themes, onLight color.Color) lipgloss.Style {
-	if p.light {
-		themes = onLight
-	}
-	return lipgloss.NewStyle().Foreground(themes)
+// foreground is the style of a color, and of others on a dark and on a light background.
+func (p palette) foreground(unknown, onDark, onLight color.Color) lipgloss.Style {
+	return lipgloss.NewStyle().Foreground([]color.Color{unsaid: unknown, light: onLight, dark: onDark}[p.background])
 }
 
 func (p palette) styled(s lipgloss.Style, line string) string {
