@@ -1,32 +1,14 @@
 // Takes the pictures of docs/page.md; scripts/screenshots runs it.
 import { join } from 'node:path'
 
+import { calm, outage } from './scenes.mjs'
 import { browser, close, shown, until, world } from './world.mjs'
 
 const undoing = []
 const t = { after: (undo) => undoing.push(undo) }
 const out = process.argv[2]
 
-const answer = 'There are **two files** in `attic/`:\n\n1. `letters.txt`, which is from 1987\n2. `map.png`\n\n```sh\nls -l attic/\n```'
-const w = await world(t, {
-  replies: `529*2, ok, ok, think:"Let me look."+say:${JSON.stringify(answer)}`, then: '529',
-  wait: '1s,1s,1s,45s,2m',
-})
-
-// Something has been, and something is: an outage that is over, a conversation,
-// and an outage that lasts.
-await w.call('early')
-await w.call('and again')
-const c = await w.post('conversations', { title: 'What is in the attic' })
-await w.post(`conversations/${c.id}/turns`, { text: 'What is in the attic?' })
-await until('the first turn ends', async () => (await w.get(`conversations/${c.id}`)).turnId === undefined)
-await w.post(`conversations/${c.id}/turns`, { text: 'And in the cellar?' })
-await w.post(`conversations/${c.id}/turns`, { text: 'Then look into the garden.' })
-for (const [who, what] of [['claude-cli/2.1.329', 'one'], ['codex_cli_rs/0.169.0', 'two'], ['python-httpx/0.28', 'three']]) void w.call(what, null, who).catch(() => {})
-await until('all wait long', async () => {
-  const waits = (await w.get('waits')).waits
-  return waits.length === 3 && waits.some((x) => x.remainingMs > 20_000) && (await w.get(`conversations/${c.id}`)).wait?.remainingMs > 20_000
-})
+const { w, c } = await outage(t, ['claude-cli/2.1.329', 'codex_cli_rs/0.169.0', 'python-httpx/0.28'])
 
 const views = [['now', 'now'], ['upstreams', 'upstreams'], ['incidents', 'incidents'], ['chat', `chat/${c.id}`], ['policy', 'policy']]
 const wide = { width: 1100, height: 760 }
@@ -50,35 +32,13 @@ for (const [name, to, options] of takes) {
   await context.close()
 }
 
-// A day on which all was well but for an outage, and its latest requests.
-const began = Date.now()
-const periods = (steps, stepMs, scale) => Array.from({ length: steps }, (_, slot) => {
-  const last = Math.floor(began / stepMs)
-  const ago = (((last - slot) % steps) + steps) % steps
-  const requests = Math.round(scale * (1.5 + Math.sin(ago / steps * 9) + 0.4 * Math.sin(ago * 1.7)))
-  const fails = ago > steps * 0.55 && ago < steps * 0.65
-  const size = 118 + Math.round(8 * Math.sin(ago / 4)) + (fails ? 10 : 0) // of a histogram: a twelfth of an octave above 1 ms
-  return {
-    n: last - ago, requests, ok: requests, first: [{ s: size, n: requests }, { s: size + 14, n: Math.ceil(requests / 15) }],
-    added: [{ s: 0, n: requests }, { s: 24, n: Math.ceil(requests / 8) }, ...(fails ? [{ s: 150, n: 3 }] : [])],
-    ...(fails ? { failed: 4, retried: 1, retries: 4, waited: 540e9, kinds: { overloaded: 3, 'unavailable/network': 1 } } : {}),
-  }
-})
-const passed = (day, hour) => ({ strip: { quarters: periods(96, 900_000, day) }, hour: { quarters: periods(60, 60_000, hour) }, saved: { shares: null }, last: new Date(began).toISOString() })
-const calm = await world(t, {
-  replies: 'ok, 529*2, ok, ok, 401, ok', then: 'ok', wait: '300ms,500ms',
-  measured: {
-    v: 1, born: new Date(began - 3 * 86_400_000).toISOString(), upstreams: { anthropic: passed(60, 5), openai: passed(25, 2) },
-    incidents: [{ upstream: 'anthropic', began: new Date(began - 15 * 3_600_000).toISOString(), ended: new Date(began - 15 * 3_600_000 + 9_660_000).toISOString(), recovered: true, models: { 'claude-opus-4-5': false }, tries: 20, failures: 17, calls: 13, held: 13, kinds: { overloaded: 17 } }],
-  },
-})
-for (const [program, stream] of [['claude-cli/2.1.329', true], ['codex_cli_rs/0.169.0', true], ['claude-cli/2.1.329', true], ['python-httpx/0.28', false], ['claude-cli/2.1.329', true], ['opencode/1.18.33', true]]) await (await calm.call('Hi', null, program, stream)).text()
+const today = await calm(t)
 const fresh = await world(t)
-for (const [name, of, options] of [['traffic', calm, { viewport: { width: 1100, height: 1000 } }], ['traffic-dark', calm, { viewport: { width: 1100, height: 1000 }, colorScheme: 'dark' }], ['traffic-390', calm, { viewport: { width: 390, height: 1100 } }], ['setup', fresh, { viewport: wide }]]) {
+for (const [name, of, options] of [['traffic', today, { viewport: { width: 1100, height: 1000 } }], ['traffic-dark', today, { viewport: { width: 1100, height: 1000 }, colorScheme: 'dark' }], ['traffic-390', today, { viewport: { width: 390, height: 1100 } }], ['setup', fresh, { viewport: wide }]]) {
   const context = await (await browser()).newContext(options)
   const page = await context.newPage()
-  await page.goto(of.page + (of === calm ? '#/traffic' : ''))
-  await shown(page, of === calm ? 'Recent requests' : 'Point a program here')
+  await page.goto(of.page + (of === today ? '#/traffic' : ''))
+  await shown(page, of === today ? 'Recent requests' : 'Point a program here')
   await page.waitForTimeout(600)
   await page.screenshot({ path: join(out, name + '.png') })
   await context.close()
