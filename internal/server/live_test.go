@@ -13,6 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/fleet"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
@@ -265,6 +266,26 @@ func TestLive_RemovedWaitHasEnd(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("differs (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A reader learns from the first event at which gateway of a fleet the calls wait that name none.
+func TestLive_SaysWhichReplicaItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		elsewhere := waiting(18, time.Minute)
+		elsewhere.Replica = "gw-1"
+		g := &fake{waits: []gateway.Wait{waiting(17, time.Minute), elsewhere}}
+		f := fleet.Join(fleet.Config{Name: "main", ID: "gw-0", Transport: (&fleet.Network{}).Connect("gw-0")})
+		defer f.Close()
+		r := run(t, server.Config{Gateway: g, Fleet: f}).read("/-/live")
+		defer r.close()
+		all := r.seen()
+		if got, want := all[0].data, `"replica":"gw-0"`; !strings.Contains(got, want) {
+			t.Errorf("hello: got %s, want %s in it", got, want)
+		}
+		if got, want := all[1].data, `"replica":"gw-1"`; strings.Count(got, `"replica"`) != 1 || !strings.Contains(got, want) {
+			t.Errorf("waits: got %s, want %s in it once, of the other", got, want)
 		}
 	})
 }

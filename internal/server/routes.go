@@ -25,8 +25,12 @@ func (s *Server) route() {
 		{Path: "/-/readyz", Methods: shows, What: "whether it takes requests; it never asks an upstream", Serve: s.readyz, Public: true},
 		{Path: "/-/events.schema.json", Methods: shows, What: "all events in JSON Schema", Serve: described("application/schema+json", description.Events()).serve},
 	}
+	replica := ""
+	if c.Fleet != nil {
+		replica = c.Fleet.ID
+	}
 	s.routes = append(s.routes, live.New(live.Config{
-		Gateway: c.Gateway, Conversations: c.Conversations, History: c.History, Feed: c.Feed, Readers: s.readers,
+		Gateway: c.Gateway, Replica: replica, Conversations: c.Conversations, History: c.History, Feed: c.Feed, Readers: s.readers,
 		Log: c.Log, Version: c.Version, Token: s.needsToken(), Warnings: s.warnings, Vendor: c.Vendor,
 	}).Routes()...)
 	if c.Metrics != nil {

@@ -49,6 +49,25 @@ test('buttons end a wait and stop a turn', async (t) => {
   assert.equal(await page.locator('.bubble').count(), 0)
 })
 
+test('without its server the page offers nothing that cannot be done, and what was copied can be', async (t) => {
+  const w = await world(t, { replies: 'say:"```sh\\nls\\n```"', then: '529', wait: '10m' })
+  const page = await open(t, w.page + '#/chat', { expects: /ERR_|Failed to load/ })
+  await begin(page, 'How?')
+  await turnEnds(page)
+  await begin(page, 'Hello')
+  await begin(page, 'Later')
+  await shown(page, 'attempt 1/60')
+  const buttons = async () => (await page.locator('main button').allTextContents()).filter((b) => !/New conversation|Cancel/.test(b)).sort()
+  await until('there are buttons', async () => (await buttons()).includes('Retry now') && (await buttons()).includes('Edit'))
+  assert.deepEqual(await buttons(), ['Change', 'Copy', 'Delete', 'Edit', 'Move…', 'Queue', 'Remove', 'Retry now', 'Send now', 'Stop', 'Stop'])
+  await page.context().setOffline(true)
+  await shown(page, 'Connection to the gateway lost')
+  assert.deepEqual(await buttons(), ['Change', 'Copy', 'Queue'])
+  assert.match(await text(page, '.bubble [role=timer]'), /^at \d\d:\d\d/) // what was due, and no countdown
+  await page.context().setOffline(false)
+  await until('they are back', async () => (await buttons()).includes('Retry now'))
+})
+
 test('a failed turn says so, and is asked again', async (t) => {
   const w = await world(t, { replies: '529*2', then: 'say:Back.', wait: '1s', retries: 1 })
   const page = await open(t, w.page + '#/chat')

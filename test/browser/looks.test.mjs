@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import test, { after } from 'node:test'
 
+import { fake, wait } from './fake.mjs'
 import { close, open, shown, accessible, until, world } from './world.mjs'
 
 after(close)
@@ -114,4 +115,29 @@ test('each retry is announced once, and no second is', async (t) => {
   const heard = await page.evaluate(() => globalThis.heard)
   for (const n of [1, 2, 3]) assert.equal(heard.filter((s) => s.includes(`(attempt ${n}/60)`)).length, 1, heard.join('\n'))
   assert.ok(heard.length <= 5, heard.join('\n'))
+})
+
+// The widest that the header becomes.
+for (const width of [390, 768, 992, 1000, 1440]) {
+  test(`the state of the connection stands beside the name at ${width} pixels`, async (t) => {
+    const s = await fake({ lists: () => ({ waits: Array.from({ length: 100 }, (_, i) => wait(i + 1)), turns: [], upstreams: [] }) })
+    const page = await open(t, s.url, { context: { viewport: { width, height: 800 } } })
+    t.after(s.stop)
+    await shown(page, '100 calls wait')
+    await page.locator('.link').evaluate((e) => (e.textContent = 'connecting…'))
+    const [name, views, link] = await page.evaluate(() => ['.brand', '.bar nav', '.link'].map((s) => document.querySelector(s).getBoundingClientRect()).map((r) => ({ top: r.top, bottom: r.bottom, right: r.right })))
+    assert.ok(Math.abs(name.bottom - link.bottom) < 8, `the name ends at ${name.bottom}, the link at ${link.bottom}`)
+    assert.ok(link.right <= width)
+    if (width >= 768) assert.ok(views.bottom - views.top < 40, 'the views are one line')
+  })
+}
+
+test('a call of a fleet names the gateway that has it', async (t) => {
+  const s = await fake({ lists: () => ({ hello: { version: 'test', boot: 'b', replica: 'gw-0-aaaa' }, waits: [wait(1), wait(-2, { replica: 'gw-1-bbbb' })], turns: [], upstreams: [] }) })
+  const page = await open(t, s.url)
+  t.after(s.stop)
+  await shown(page, '2 calls wait')
+  const rows = await page.locator('.rows .spent').allInnerTexts()
+  assert.match(rows[0], /at gw-0-aaaa/)
+  assert.match(rows[1], /at gw-1-bbbb/)
 })

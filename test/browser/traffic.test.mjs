@@ -121,3 +121,16 @@ test('a token without the scope to see sees nothing of it', async (t) => {
   const w = await world(t, { token: 'a-token-of-sixteen' })
   for (const path of ['traffic', 'requests', 'setup']) assert.equal((await fetch(`${w.url}/-/${path}`)).status, 401, path)
 })
+
+test('the latest requests are there after a restart', async (t) => {
+  const w = await lively(t)
+  const page = await open(t, w.page + '#/traffic', { expects: /ERR_|Failed to load/ })
+  const rows = page.locator('.requests tbody tr')
+  await until('all are shown', async () => (await rows.count()) === 9)
+  const before = await rows.allInnerTexts()
+  await w.down()
+  await w.up()
+  await page.reload()
+  await until('all are shown again', async () => (await rows.count()) === 9)
+  assert.deepEqual(await rows.allInnerTexts(), before)
+})

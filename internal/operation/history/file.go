@@ -43,6 +43,7 @@ func Open(path string, log *slog.Logger) *History {
 		return h
 	}
 	h.readWaiting()
+	h.readRequests()
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return h
@@ -152,7 +153,7 @@ func (h *History) resume() {
 }
 
 // Persist writes the files if there are changes, until ctx ends, and then once more: which calls wait every two
-// seconds, the history every minute.
+// seconds, the history and the latest requests every minute.
 func (h *History) Persist(ctx context.Context) {
 	if h.path == "" {
 		return
@@ -169,6 +170,7 @@ func (h *History) Persist(ctx context.Context) {
 		h.report(h.saveWaiting())
 		if over || time.Since(saved) >= saveTime {
 			h.report(h.save())
+			h.report(h.saveRequests())
 			saved = time.Now()
 		}
 	}

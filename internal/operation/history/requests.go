@@ -42,21 +42,21 @@ func IsOutcome(o Outcome) bool {
 
 // Request is a request for an answer that has ended, or a turn. It has nothing of what was asked or answered.
 type Request struct {
-	ID       int64     // its number at this gateway; of a turn below 0
-	Turn     string    // a turn's id; "": it is a request
-	Began    time.Time // when it arrived
-	Took     time.Duration
-	Waited   time.Duration // of that, after failed tries
-	Client   string        // the client's program; "": it sent no name
-	Session  string        // the client's own id of a conversation, or that of a turn
-	Upstream string        // where it ended
-	Model    string
-	Tries    int // one, and its retries
-	Outcome  Outcome
-	Cause    string // of a failure, in plain words; "": unknown, or there was none
-	Status   int    // of the answer; 0: there was none, or it is a turn
-	Input    int    // tokens, with those that were read from a cache; 0: unknown
-	Output   int    // likewise
+	ID       int64         `json:"id"`             // its number in its process; of a turn below 0
+	Turn     string        `json:"turn,omitzero"`  // a turn's id; "": it is a request
+	Began    time.Time     `json:"began,omitzero"` // when it arrived
+	Took     time.Duration `json:"took,omitzero"`
+	Waited   time.Duration `json:"waited,omitzero"`   // of that, after failed tries
+	Client   string        `json:"client,omitzero"`   // the client's program; "": it sent no name
+	Session  string        `json:"session,omitzero"`  // the client's own id of a conversation, or that of a turn
+	Upstream string        `json:"upstream,omitzero"` // where it ended
+	Model    string        `json:"model,omitzero"`
+	Tries    int           `json:"tries,omitzero"` // one, and its retries
+	Outcome  Outcome       `json:"outcome"`
+	Cause    string        `json:"cause,omitzero"`  // of a failure, in plain words; "": unknown, or there was none
+	Status   int           `json:"status,omitzero"` // of the answer; 0: there was none, or it is a turn
+	Input    int           `json:"input,omitzero"`  // tokens, with those that were read from a cache; 0: unknown
+	Output   int           `json:"output,omitzero"` // likewise
 }
 
 // requests holds the latest requests that have ended, and how those fail that have not.
@@ -65,6 +65,7 @@ type requests struct {
 	next    int
 	failing map[callID]failure
 	names   map[string]string // that several requests share
+	dirty   bool              // changed since the file was written
 }
 
 // failure is how a request fails that has not ended yet.
@@ -111,7 +112,7 @@ func (r *requests) add(e gateway.Event, end turn.Sealed, f failure) {
 		r.all = append(r.all, Request{})
 	}
 	to := &r.all[r.next]
-	r.next = (r.next + 1) % RequestBound
+	r.next, r.dirty = (r.next+1)%RequestBound, true
 	began := cmp.Or(e.Call.Began, e.At.Add(-end.Duration))
 	*to = Request{
 		ID: e.Call.ID, Turn: r.name(e.Call.Turn), Began: began, Took: e.At.Sub(began), Waited: end.TotalRetryDelay,

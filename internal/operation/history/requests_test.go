@@ -2,10 +2,14 @@ package history_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
@@ -144,5 +148,47 @@ func TestRequests_TurnsAreAmongThem(t *testing.T) {
 	}
 	if got, _ := w.Requests(history.Query{Limit: 1}); len(got) != 1 || got[0] != want {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// With a file, the requests of earlier processes are among the latest, within the same bounds.
+func TestRequests_OutliveTheProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.json")
+	all := func(w *world) []history.Request {
+		got, _ := w.Requests(history.Query{Limit: 5000})
+		return got
+	}
+	w := newWorld(t, path)
+	for id := int64(1); id <= history.RequestBound+10; id++ { // the oldest are in the middle of what is kept
+		c := w.call(id, "m")
+		c.Began = time.Now()
+		w.ended(c, busy, policy.Exhausted, gateway.Event{Event: turn.Sealed{Status: turn.Failed, Metrics: turn.Metrics{RetryCount: 2}}, Status: 529})
+	}
+	before := all(w)
+	w.keep()
+
+	next := newWorld(t, path)
+	if diff := cmp.Diff(before, all(next)); diff != "" {
+		t.Errorf("after a restart (-before +after)\n%s", diff)
+	}
+	next.ended(next.call(1, "later"), nil, "", gateway.Event{Event: turn.Sealed{Status: turn.Done}})
+	got := all(next)
+	if len(got) != history.RequestBound || got[0].Model != "later" || got[1].ID != before[0].ID || got[len(got)-1].ID != 12 {
+		t.Errorf("after another: got %d, the newest of %s, the oldest %d; want %d, of later, 12", len(got), got[0].Model, got[len(got)-1].ID, history.RequestBound)
+	}
+}
+
+func TestRequests_DamagedFileIsAnEmptyList(t *testing.T) {
+	for _, text := range []string{"", "{}", `[{"id":`, `[{"id":1,"outcome":"no such"}]`} {
+		path := filepath.Join(t.TempDir(), "history.json")
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "requests.json"), []byte(text), 0o600); err != nil {
+			t.Fatalf("write file: %v", err)
+		}
+		w := newWorld(t, path)
+		w.ended(w.call(7, "m"), nil, "", gateway.Event{Event: turn.Sealed{Status: turn.Done}})
+		w.keep()
+		if got, all := newWorld(t, path).Requests(history.Query{Limit: 10}); all != 1 || got[0].ID != 7 {
+			t.Errorf("after %q: got %d requests, want that which came later", text, all)
+		}
 	}
 }

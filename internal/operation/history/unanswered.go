@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/atomicfile"
 	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -94,11 +93,7 @@ func (h *History) saveWaiting() error {
 	if !dirty {
 		return nil
 	}
-	text, err := json.Marshal(all)
-	if err == nil {
-		err = atomicfile.Write(h.waitingPath(), text)
-	}
-	return err
+	return writeJSON(h.waitingPath(), all)
 }
 
 // Lost says in a sentence which calls an earlier process, which was killed, has lost; "": none is known.

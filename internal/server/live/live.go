@@ -52,7 +52,8 @@ type Config struct {
 	Readers       *stream.Readers
 	Log           *slog.Logger
 	Version       string
-	Token         bool // requests need the token
+	Replica       string // this gateway's name in its fleet; "": it is in none
+	Token         bool   // requests need the token
 }
 
 // Live answers the routes of this package. Its methods may be called concurrently.

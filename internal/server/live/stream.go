@@ -16,10 +16,11 @@ import (
 // hello is the first event of /-/live.
 type hello struct {
 	Version       string `json:"version,omitzero"`
-	Boot          string `json:"boot"`          // names the process
-	Token         bool   `json:"token"`         // requests need a token
-	Acts          bool   `json:"acts"`          // that of this one permits actions
-	Conversations bool   `json:"conversations"` // there are conversations
+	Boot          string `json:"boot"`             // names the process
+	Replica       string `json:"replica,omitzero"` // this gateway's name in its fleet; left out: it is in none
+	Token         bool   `json:"token"`            // requests need a token
+	Acts          bool   `json:"acts"`             // that of this one permits actions
+	Conversations bool   `json:"conversations"`    // there are conversations
 }
 
 // lists returns the lists that /-/live shows, in this order.
@@ -42,7 +43,7 @@ func (l *Live) serveLive(w http.ResponseWriter, r *http.Request) {
 	defer out.Close()
 	events, stop := stream.Subscribe(r.Context(), attach)
 	defer stop()
-	out.Write("hello", rest.JSON(hello{l.Version, l.Feed.Boot(), l.Token, access.ScopeOf(r.Context()).Has(access.Act), l.Conversations != nil}))
+	out.Write("hello", rest.JSON(hello{l.Version, l.Feed.Boot(), l.Replica, l.Token, access.ScopeOf(r.Context()).Has(access.Act), l.Conversations != nil}))
 	lists := l.lists()
 	versions := make([]int, len(lists))
 	for i, list := range lists {

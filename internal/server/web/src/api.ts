@@ -33,6 +33,7 @@ export interface CallWait extends ListedWait {
   client?: string
   api: string
   upstream: string
+  replica?: string // of the fleet, that has it; left out: the one that answers
 }
 
 export interface TurnWait extends ListedWait {
@@ -270,6 +271,7 @@ export interface Policy {
 export interface Hello {
   version: string
   boot: string
+  replica?: string // the name of this gateway in its fleet; left out: it is in none
   token?: boolean
   acts?: boolean // the token permits actions
   conversations?: boolean

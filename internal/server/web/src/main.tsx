@@ -70,7 +70,7 @@ function Connection() {
 function Notices() {
   const on = notices.value === 'on'
   if (notices.value === 'never') return null
-  return <button type="button" class="quiet notices" aria-pressed={on} title="Of an outage, of its end, and of a usage limit" onClick={toggleNotices}>{on ? 'Notices on' : 'Notify me'}</button>
+  return <button type="button" class="quiet notices" aria-pressed={on} title="Desktop notices of an outage, its end and a usage limit" onClick={toggleNotices}>{on ? 'Notices on' : 'Notify me'}</button>
 }
 
 // Lost shows that the page has lost the server, which says nothing about what happens there.

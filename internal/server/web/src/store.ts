@@ -20,6 +20,9 @@ export const hello = signal<Hello | null>(null)
 // mayAct reports whether the page's token permits actions.
 export const mayAct = (): boolean => hello.value?.acts !== false
 
+// canAct reports whether the server takes actions from this page: nothing is offered that cannot be done.
+export const canAct = (): boolean => mayAct() && lostAt.value === null
+
 // denial is why the server does not let the page in; "": it needs a token.
 export const denial = signal('')
 

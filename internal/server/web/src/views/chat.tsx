@@ -37,7 +37,7 @@ function List({ selected: id }: { selected: string }) {
         {listed.map((k) => <Entry key={k} of={conversations.row(k)?.value} current={k === id} />)}
         {older.value.filter((c) => !listed.includes(c.id)).map((c) => <Entry key={c.id} of={c} current={c.id === id} />)}
       </ul>
-      {listed.length >= listedBound && nextPage.value !== undefined ? <p class="older"><Act kind="quiet" label="Show older" busy="Loading…" act={loadOlder} /></p> : null}
+      {listed.length >= listedBound && nextPage.value !== undefined ? <p class="older"><Act always kind="quiet" label="Show older" busy="Loading…" act={loadOlder} /></p> : null}
     </nav>
   )
 }

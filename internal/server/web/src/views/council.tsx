@@ -72,7 +72,7 @@ function CouncilRun({ of: c }: { of: Council }) {
     <section class="council" aria-labelledby="council">
       <header>
         <h2 id="council" tabIndex={-1} ref={head}>{headline(c)}</h2>
-        {c.end ? null : <Act label="Stop" name="Stop the council" act={async () => stop()} />}
+        {c.end ? null : <Act always label="Stop" name="Stop the council" act={async () => stop()} />}
       </header>
       <p class="said" role="region" aria-label="Question" tabIndex={0}>{c.question}</p>
       {c.end ? null : sharedWaits(c).map((w) => <Waiting key={w.provider} of={w} all={c.members.length} />)}

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Course, Incident } from '../api'
 import { ask, get, part } from '../call'
 import { selected } from '../route'
-import { incidents, loaded } from '../store'
+import { incidents, loaded, lostAt } from '../store'
 import { clock, dated, roughly } from '../time'
 import { capital, causeOf, plural } from '../words'
 import { CourseView } from './course'
@@ -47,7 +47,7 @@ function Entry({ id }: { id: string }) {
           <Mark state={isOpen(i) ? (i.partial ? 'degraded' : 'waiting') : i.recoveredMs === undefined ? 'no-data' : 'operational'} />
           <span class="what"><b>{nameOf(i.upstream)}</b> <span>{why}</span></span>
           <span class="span">{dated(i.began)}{i.ended ? `–${clock(i.ended)}` : ''}</span>
-          <span class="long">{isOpen(i) ? 'in progress' : i.recoveredMs === undefined ? 'no request since' : `recovered in ${roughly(i.recoveredMs)}`}</span>
+          <span class="long">{isOpen(i) ? (lostAt.value === null ? 'in progress' : 'in progress when last seen') : i.recoveredMs === undefined ? 'no request since' : `recovered in ${roughly(i.recoveredMs)}`}</span>
         </summary>
         {opened ? <Details of={i} /> : null}
       </details>
@@ -77,8 +77,8 @@ function Details({ of: i }: { of: Incident }) {
       <p class="acts">
         <a href={'#/' + at}>Link to this incident</a>
         <Copy label="Copy as text" text={report('text/plain')} />
-        <Act kind="quiet" label="Save as Markdown" act={async () => save(`incident-${i.id}.md`, await report('text/markdown')())} />
-        <Act kind="quiet" label="Save as JSON" act={async () => save(`incident-${i.id}.json`, JSON.stringify(await get(at), null, 2) + '\n')} />
+        <Act always kind="quiet" label="Save as Markdown" act={async () => save(`incident-${i.id}.md`, await report('text/markdown')())} />
+        <Act always kind="quiet" label="Save as JSON" act={async () => save(`incident-${i.id}.json`, JSON.stringify(await get(at), null, 2) + '\n')} />
       </p>
     </>
   )

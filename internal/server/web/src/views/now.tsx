@@ -6,7 +6,7 @@ import type { Upstream } from '../api'
 import { part, post } from '../call'
 import { conversationsOf, groups, type Fold, type Group, type Node } from '../groups'
 import { nextOf, type AnyWait, type Next } from '../next'
-import { callerOf, ends, loaded, lostAt, turns, unlisted, upstreams, waiting, waits } from '../store'
+import { callerOf, ends, hello, loaded, lostAt, turns, unlisted, upstreams, waiting, waits } from '../store'
 import type { Received } from '../table'
 import { Countdown, observe } from '../ticker'
 import { clock, dated, roughly, until } from '../time'
@@ -37,7 +37,7 @@ function headline(n: number): string {
 }
 
 function Lead({ n }: { n: number }) {
-  if (lostAt.value !== null) return <>What has become of it since is not known here.</>
+  if (lostAt.value !== null) return <>What has happened since is not known here.</>
   return n > 0 ? <>Nothing is lost: each continues by itself when its provider answers.</> : <Calm />
 }
 
@@ -112,7 +112,7 @@ function Head({ of: g }: { of: Group }) {
       <p class="sentence"><Sentence of={w} next={next} n={n} upstream={u} /></p>
       {w.message && <p class="words">{w.message}</p>}
       {u?.vendor ? <p class="vendor">{vendorSays(u.vendor)}</p> : null}
-      <p class="acts">{u && lostAt.value === null ? <UpstreamActs of={u} n={n} /> : null}</p>
+      <p class="acts">{u ? <UpstreamActs of={u} n={n} /> : null}</p>
     </header>
   )
 }
@@ -175,13 +175,13 @@ function CallRow({ id }: { id: number }) {
       <When of={next} />
       <span class="who"><b>{caller}</b>{w.session && w.session !== caller ? <span class="session" title={w.session}>{w.session.slice(0, 8)}</span> : null}</span>
       <span class="model">{w.model}</span>
-      <Spent of={w} next={next} />
-      <Acts>
+      <Spent of={w} next={next} replica={w.replica ?? hello.value?.replica} />
+      <span class="acts">
         <Act label="Retry now" busy="Asking…" act={act('now')} name={`Retry now${name}`} />
         {w.next ? <Act kind="quiet" label={`Use ${w.next}`} busy="Switching…" act={act('skip')} name={`Use ${w.next}${name}`} /> : null}
         {w.state === 'paused' ? <Act kind="quiet" label="Resume" act={act('resume')} name={`Resume${name}`} /> : null}
         <Act kind="quiet" label="Give up" busy="Giving up…" act={act('give-up')} name={`Give up${name}`} />
-      </Acts>
+      </span>
       {w.afterContent ? <span class="cached" title={afterContentMeans}>{afterContent}</span> : null}
       {w.cachedUntil ? <span class="cached" title={plural(w.cacheTokens ?? 0, 'token')}>{cached(w.cachedUntil)}</span> : null}
     </li>
@@ -200,17 +200,14 @@ function TurnRow({ id }: { id: string }) {
       <span class="who"><a href={`#/chat/${part(t.conversation)}`}>{title}</a></span>
       <span class="model">{t.model}</span>
       <Spent of={t} next={next} />
-      <Acts>
+      <span class="acts">
         <Act label="Retry now" busy="Asking…" act={act('now')} name={`Retry now: ${title}`} />
         <Move conversation={t.conversation} title={title} />
         <Act kind="quiet" label="Give up" busy="Giving up…" act={act('stop', { turnId: t.turn })} name={`Give up: ${title}`} />
-      </Acts>
+      </span>
     </li>
   )
 }
-
-// Acts are the buttons of a row; none without the server.
-const Acts = ({ children }: { children: preact.ComponentChildren }) => <span class="acts">{lostAt.value === null ? children : null}</span>
 
 // When shows what comes next for a row.
 function When({ of: { what, due, at } }: { of: Next }) {
@@ -219,8 +216,9 @@ function When({ of: { what, due, at } }: { of: Next }) {
 
 const day = 24 * 3_600_000
 
-// Spent shows the retries of a row, how long it has waited, and what is left of its budget.
-function Spent({ of: w, next }: { of: AnyWait; next: Next }) {
+// Spent shows the retries of a row, how long it has waited, what is left of its budget, and which gateway of a fleet
+// has it.
+function Spent({ of: w, next, replica }: { of: AnyWait; next: Next; replica?: string | undefined }) {
   const now = w.due ? Date.parse(w.due) - w.remainingMs : Date.parse(w.began) + w.waitedMs // on the server's clock
   const left = w.deadline ? Date.parse(w.deadline) - now : 0
   return (
@@ -230,6 +228,7 @@ function Spent({ of: w, next }: { of: AnyWait; next: Next }) {
       <span>retry {w.retries + 1}{w.maxRetries ? ` of ${w.maxRetries}` : ''}</span>
       <span>since {dated(w.began)}</span>
       {left > 0 ? <span>gives up {(left < day ? clock : dated)(w.deadline ?? '')} {lostAt.value === null ? ` (${roughly(left)} left)` : ''}</span> : null}
+      {replica ? <span>at {replica}</span> : null}
     </span>
   )
 }

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 import type { Health } from '../api'
-import { mayAct } from '../store'
+import { canAct } from '../store'
 import { shownName } from '../words'
 
 // looks are the word, the shape and the colour of each state: none of them is needed to tell states apart.
@@ -40,6 +40,7 @@ interface ActProps {
   kind?: 'first' | 'quiet'
   name?: string // for screen readers, which read it without its surroundings
   sure?: string // a question to confirm first
+  always?: boolean // it changes nothing at the server: also for those who may only see, and without the connection
 }
 
 let focused: Node | null = null // the last node that had the focus, even if it was removed
@@ -53,7 +54,7 @@ function catchFocus(): void {
 
 // Act is a button that sends a request: disabled while it is in progress, with the reason beside it if it
 // fails.
-export function Act({ label, busy, act, kind, name, sure }: ActProps) {
+export function Act({ label, busy, act, kind, name, sure, always = false }: ActProps) {
   const [state, set] = useState<'idle' | 'asking' | 'busy'>('idle')
   const [failed, fail] = useState('')
   const alive = useRef(true)
@@ -70,7 +71,7 @@ export function Act({ label, busy, act, kind, name, sure }: ActProps) {
     else if (last.current === 'asking' && document.activeElement === document.body) node.current?.querySelector('button')?.focus()
     last.current = state
   }, [state])
-  if (!mayAct()) return null
+  if (!always && !canAct()) return null
   const run = async () => {
     if (state === 'busy') return // a disabled button would lose the focus
     set('busy')
@@ -118,7 +119,7 @@ export function Copy({ text, label = 'Copy' }: { text: () => string | Promise<st
     const timer = setTimeout(set, 2000, false)
     return () => clearTimeout(timer)
   }, [done])
-  return <Act kind="quiet" label={done ? 'Copied' : label} act={async () => (await copy(await text()), set(true))} />
+  return <Act always kind="quiet" label={done ? 'Copied' : label} act={async () => (await copy(await text()), set(true))} />
 }
 
 // Facts are pairs of a name and a value; those without a value are left out.

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 
 import { ask, part, post } from '../call'
 import type { Input } from '../api'
+import { canAct } from '../store'
 import { Act } from './parts'
 
 export function Queue({ queue, conversation, open }: { queue: readonly Input[]; conversation: string; open: boolean }) {
@@ -34,7 +35,7 @@ function Waiting({ input, at, open }: { input: Input; at: string; open: boolean 
     <li>
       <p class="said">{input.text}</p>
       <p class="acts">
-        <button type="button" class="quiet" onClick={() => edit(input.text)}>Edit</button>
+        {canAct() ? <button type="button" class="quiet" onClick={() => edit(input.text)}>Edit</button> : null}
         <Act kind="quiet" label="Remove" act={() => ask('DELETE', at)} />
         {open && !steers ? <Act kind="quiet" label="Send now" name="Send now, to the turn in progress" act={async () => (await post(at + '/steer'), steer(true))} /> : null}
         {open && steers ? <span class="aside">Read before the next question to the model</span> : null}

@@ -44,7 +44,7 @@ export function Requests({ upstreams }: { upstreams: string[] }) {
         <Choice label="Upstream" of={upstreams.map((u) => [u, nameOf(u)])} value={upstream.value} choose={(v) => (upstream.value = v)} />
         <Choice label="Outcome" of={Object.entries(outcomes).map(([o, words]) => [o, capital(words)])} value={outcome.value} choose={(v) => (outcome.value = v as Outcome | '')} />
       </form>
-      {answer && shown.length === 0 ? <p class="aside">{query.size > 1 ? 'No request matches.' : 'None since the server was started.'}</p> : null}
+      {answer && shown.length === 0 ? <p class="aside">{query.size > 1 ? 'No request matches.' : 'None so far.'}</p> : null}
       {shown.length > 0 ? <Listed of={shown} /> : null}
       {more > 0 && !all ? <p><button type="button" onClick={() => showAll(true)}>Show {plural(more, 'more', 'more')}</button></p> : null}
     </section>

@@ -17,7 +17,7 @@ export function TrafficView() {
     <>
       <header class="title">
         <h1 tabIndex={-1}>Traffic</h1>
-        <p>What passes here, without anything of what is asked and answered.</p>
+        <p>Requests, how they ended and what they took. No prompt and no answer is shown here.</p>
       </header>
       <Healthy />
     </>

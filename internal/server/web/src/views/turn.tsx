@@ -8,6 +8,7 @@ import type { Received } from '../table'
 import { Countdown } from '../ticker'
 import { dated, roughly, seconds } from '../time'
 import { answer } from '../chat'
+import { lostAt } from '../store'
 import { needsApproval, type Item, type Message, type Tool, type Turn } from '../transcript'
 import { attempt, brokeOff, capital, causeOf, count, details, headline, plural, recovered, verb } from '../words'
 import { Move } from './move'
@@ -33,13 +34,16 @@ export class TurnView extends Component<Props> {
         {t.wait ? <WaitView wait={t.wait} turn={t} conversation={conversation} /> : null}
         {t.status === 'open' && t.mcp && t.items.length < 2 ? <p class="note">▲ {t.mcp}</p> : null}
         {t.status === 'open' && !t.wait && t.retries ? <p class="good note">✓ {recovered(t.retries, t.waitedMs ?? 0)}</p> : null}
-        {t.status === 'open' && !t.wait && !t.items.some((i) => needsApproval(i) || ('streaming' in i && i.streaming)) ? <p class="aside working">Working…</p> : null}
+        {t.status === 'open' && !t.wait && !t.items.some((i) => needsApproval(i) || ('streaming' in i && i.streaming)) ? <Working /> : null}
         <End of={t} />
         {last && (t.status === 'failed' || t.status === 'aborted') ? <p class="acts"><Act label="Try again" busy="Asking…" act={() => post(`conversations/${part(conversation)}/again`)} /></p> : null}
       </article>
     )
   }
 }
+
+// Working is shown for a turn of which nothing comes at the moment. Without the server that is not known.
+const Working = () => <p class="aside working">{lostAt.value === null ? 'Working…' : ''}</p>
 
 // ItemView draws an item, below a heading of that level.
 function ItemView({ of: i, under }: { of: Item; under: number }) {

@@ -16,7 +16,7 @@ export function Upstreams() {
     <>
       <header class="title">
         <h1 tabIndex={-1}>Upstreams</h1>
-        <p>Measured on the requests that pass here; no upstream is asked only to measure it.</p>
+        <p>{lostAt.value === null ? 'Measured on the requests that pass through; no request is sent only to measure.' : 'As they were when last seen.'}</p>
       </header>
       {keys.length === 0 && loaded.value ? <Empty title="No upstream is configured" /> : null}
       <div class="cards">{keys.map((k) => <Card key={k} name={k} />)}</div>
@@ -43,11 +43,11 @@ function Card({ name }: { name: string }) {
       <Limits of={u.limits ?? []} />
       <Facts of={facts(u)} />
       {u.saved && u.saved.calls > 0 ? <p class="saved">Held {plural(u.saved.calls, 'call')} through {plural(u.saved.outages, 'outage')} this week.</p> : null}
-      {lostAt.value === null ? <p class="acts">
+      <p class="acts">
         {u.state === 'paused' && accepts(u, 'resume') ? <Act kind="first" label="Resume" act={actOn(u.name, 'resume')} name={`Resume ${nameOf(u.name)}`} /> : null}
         {u.state !== 'paused' && accepts(u, 'pause') ? <Act label="Pause" act={actOn(u.name, 'pause')} name={`Pause ${nameOf(u.name)}`} /> : null}
         {u.waiting > 0 && accepts(u, 'now') ? <Act label="Try now" busy="Asking…" act={actOn(u.name, 'now')} name={`Try now: ${nameOf(u.name)}`} /> : null}
-      </p> : null}
+      </p>
     </article>
   )
 }
