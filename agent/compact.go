@@ -94,6 +94,8 @@ func transcript(messages []llm.Message) string {
 			switch block := block.(type) {
 			case llm.Text:
 				b.WriteString(string(m.Role) + ": " + truncateMiddle(block.Text, maxPiece) + "\n\n")
+			case llm.Image:
+				b.WriteString(string(m.Role) + " shows an image" + strings.TrimRight(" "+block.Name, " ") + ", which is not part of this transcript\n\n")
 			case llm.ToolCall:
 				b.WriteString("assistant runs " + block.Name + " " + truncateMiddle(string(block.Arguments), maxPiece) + "\n\n")
 			case llm.ToolResult:

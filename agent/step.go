@@ -68,9 +68,9 @@ func (a *attempt) errorEvent(f *fault.Error) turn.Error {
 }
 
 // request returns what a model is asked.
-func (r *run) request() llm.Request {
+func (r *run) request(model llm.Name) llm.Request {
 	question, _ := r.state.Next().(turn.Ask) // messages that steer do not change the need
-	q := llm.Request{System: r.System, Messages: question.Messages, MaxTokens: r.MaxTokens, Effort: r.Effort, NoStream: r.NoStream}
+	q := llm.Request{System: r.System, Messages: r.state.ShownTo(model, question.Messages), MaxTokens: r.MaxTokens, Effort: r.Effort, NoStream: r.NoStream}
 	for _, t := range r.Tools {
 		if r.Rules.Of(t) != tool.Deny {
 			q.Tools = append(q.Tools, t.Tool)
@@ -138,7 +138,7 @@ func (a *attempt) stream() {
 		if a.err = a.takeSteering(); a.err != nil {
 			return noTry(a.err)
 		}
-		a.asked = a.request()
+		a.asked = a.request(a.model.Name())
 		return a.model.Stream(preamble.With(ctx, caller), a.asked)
 	}
 	resume := func() retry.Rest[llm.Part] { return a.resume(caller) }

@@ -27,6 +27,8 @@ type Error struct {
 	GivenUp bool          // a gateway of this project on the way has tried again as its policy says: Final is set too
 	Retries int           // how many retries in a row are worth it, whether or not a policy lists the kind; 0: as the policy says
 
+	Images bool // the model takes no images, or not those of the request
+
 	Guessed   bool   // the kind is inferred from the wording; false: a table, a status or a type states it
 	RequestID string // the provider's id of the request, for its support
 	Provider  string // the provider's name, set by the caller; ""

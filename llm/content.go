@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Content is a message's content, in order. As JSON it is an array of objects whose "type" is "text",
+// Content is a message's content, in order. As JSON it is an array of objects whose "type" is "text", "image",
 // "reasoning", "tool-call" or "tool-result".
 type Content []Block
 
@@ -33,9 +33,21 @@ func (c Content) Calls() []ToolCall {
 	return calls
 }
 
+// Images returns the images in the content, in order.
+func (c Content) Images() []Image {
+	var images []Image
+	for _, block := range c {
+		if i, ok := block.(Image); ok {
+			images = append(images, i)
+		}
+	}
+	return images
+}
+
 // The types of blocks in JSON.
 const (
 	typeText       = "text"
+	typeImage      = "image"
 	typeReasoning  = "reasoning"
 	typeToolCall   = "tool-call"
 	typeToolResult = "tool-result"
@@ -51,6 +63,8 @@ type blockJSON struct {
 	Output    string          `json:"output,omitzero"`
 	Failed    bool            `json:"failed,omitzero"`
 	Signature string          `json:"signature,omitzero"`
+	MediaType string          `json:"mediaType,omitzero"`
+	Data      []byte          `json:"data,omitzero"` // of an image, in base64
 }
 
 // MarshalJSON encodes the blocks with their types.
@@ -60,6 +74,8 @@ func (c Content) MarshalJSON() ([]byte, error) {
 		switch b := b.(type) {
 		case Text:
 			blocks[i] = blockJSON{Type: typeText, Text: b.Text}
+		case Image:
+			blocks[i] = blockJSON{Type: typeImage, Name: b.Name, MediaType: b.MediaType, Data: b.Data}
 		case Reasoning:
 			blocks[i] = blockJSON{Type: typeReasoning, Text: b.Text, Signature: b.Signature}
 		case ToolCall:
@@ -96,6 +112,12 @@ func (f blockJSON) block() (Block, error) {
 	switch f.Type {
 	case typeText:
 		return Text{f.Text}, nil
+	case typeImage:
+		image, err := NewImage(f.Name, f.Data)
+		if err != nil {
+			return nil, errors.New("the image " + err.Error())
+		}
+		return image, nil
 	case typeReasoning:
 		return Reasoning{f.Text, f.Signature}, nil
 	case typeToolCall:

@@ -86,8 +86,15 @@ type Message struct {
 	By      Name    `json:"by,omitzero"` // the model that wrote it. Signatures are valid only at its provider
 }
 
-// UserMessage returns a user's message.
-func UserMessage(text string) Message { return Message{Role: User, Content: Content{Text{text}}} }
+// UserMessage returns a user's message. Its images come before the text, as the providers advise.
+func UserMessage(text string, images ...Image) Message {
+	m := Message{Role: User, Content: make(Content, 0, len(images)+1)}
+	for _, i := range images {
+		m.Content = append(m.Content, i)
+	}
+	m.Content = append(m.Content, Text{text})
+	return m
+}
 
 // AssistantMessage returns a model's message.
 func AssistantMessage(by Name, content ...Block) Message {

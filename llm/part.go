@@ -5,7 +5,7 @@ import "encoding/json"
 // Part is a piece of an answer as it streams: [Text], [Reasoning], [ToolCall], [Usage] or [End].
 type Part interface{ part() }
 
-// Block is a piece of a message: [Text], [Reasoning], [ToolCall] or [ToolResult].
+// Block is a piece of a message: [Text], [Image], [Reasoning], [ToolCall] or [ToolResult].
 type Block interface{ block() }
 
 // Text is some of the model's answer, or all of it in a message.

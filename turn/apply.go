@@ -13,7 +13,7 @@ func (s State) Apply(e Event) State {
 	case Start:
 		return s.start(e)
 	case UserMessage:
-		return s.addUserMessage(llm.UserMessage(e.Text))
+		return s.addUserMessage(userMessage(e))
 	case AssistantMessage:
 		return s.addAnswer(e)
 	case ApprovalRequested:
@@ -31,7 +31,7 @@ func (s State) Apply(e Event) State {
 	case Switched:
 		s.switches++
 	case Error:
-		s.failed = true
+		return s.fail(e)
 	case Sealed:
 		return s.seal()
 	}
@@ -43,6 +43,7 @@ func (s State) Clone() State {
 	s.history = slices.Clone(s.history)
 	s.calls = slices.Clone(s.calls)
 	s.later = slices.Clone(s.later)
+	s.blind = slices.Clone(s.blind)
 	return s
 }
 

@@ -119,6 +119,8 @@ func size(history []llm.Message) int {
 			switch b := b.(type) {
 			case llm.Text:
 				n += len(b.Text)
+			case llm.Image:
+				n += b.Tokens() * bytesPerToken // its file is larger, and no measure of it
 			case llm.Reasoning:
 				n += len(b.Text) + len(b.Signature)
 			case llm.ToolCall:

@@ -32,8 +32,9 @@ type Start struct {
 
 // UserMessage is what the user says: at the beginning of a turn, or in the middle of one to steer it.
 type UserMessage struct {
-	Text string `json:"text"`
-	ID   string `json:"inputId,omitzero"` // of the queued input that steers the turn; "": it is the turn's own
+	Text   string      `json:"text"`
+	ID     string      `json:"inputId,omitzero"` // of the queued input that steers the turn; "": it is the turn's own
+	Images []llm.Image `json:"images,omitzero"`  // what the user shows with it; their files are kept beside the event
 }
 
 // AssistantMessage is a model's whole answer, or the part that arrived of one that broke off.
@@ -138,6 +139,9 @@ func NewError(f *fault.Error, retries int, waited time.Duration) Error {
 
 // Committed reports whether some of the answer had arrived, so that it was not asked for again.
 func (e Error) Committed() bool { return e.Stop == policy.Committed }
+
+// OfImages reports whether the model takes no images, or not those of the request.
+func (e Error) OfImages() bool { return e.Fault != nil && e.Fault.Images }
 
 // Left reports whether the call ended because its caller left, and not by a provider's fault.
 func (e Error) Left() bool { return e.Stop == "" && e.Fault != nil && e.Fault.Kind == fault.Canceled }

@@ -99,12 +99,13 @@ type errorForm struct {
 	Waited     millis `json:"waitedMs"`
 	RetryAfter millis `json:"retryAfterMs,omitzero"`
 	Committed  bool   `json:"committed,omitzero"`
+	Images     bool   `json:"images,omitzero"` // the model does not take the images of the request
 
 	OpensAt time.Time `json:"opensAt,omitzero"`
 }
 
 func (e Error) form() any {
-	return errorForm{e.Name, e.Upstream, e.Message, e.Kind, e.Code, e.RequestID, e.Retries, toMillis(e.Waited), toMillis(e.RetryAfter), e.Committed(), opensAt(e.Fault)}
+	return errorForm{e.Name, e.Upstream, e.Message, e.Kind, e.Code, e.RequestID, e.Retries, toMillis(e.Waited), toMillis(e.RetryAfter), e.Committed(), e.OfImages(), opensAt(e.Fault)}
 }
 
 func (f errorForm) event() Event {
@@ -113,6 +114,7 @@ func (f errorForm) event() Event {
 		Retries: f.Retries, Waited: f.Waited.duration(), RetryAfter: f.RetryAfter.duration(),
 		Fault: readFault(f.Kind, f.Code, f.Message, f.RequestID),
 	}
+	e.Fault.Images = f.Images
 	setOpensAt(e.Fault, f.OpensAt)
 	switch {
 	case f.Committed:

@@ -20,6 +20,7 @@ type State struct {
 	answered bool          // nothing is left for a model to answer
 	partial  bool          // the last answer broke off
 	failed   bool          // of an error; only the seal is missing
+	blind    []llm.Name    // the models that have refused a request, maybe for its images
 
 	calls []Call        // of the last answer, while results are missing
 	freed []string      // the tools that the user has allowed always
@@ -41,8 +42,10 @@ type Call struct {
 	Result *llm.ToolResult    // nil: it is not known
 }
 
-// Begin returns the events that begin a turn with what the user says.
-func Begin(id, text string) []Event { return []Event{Start{ID: id}, UserMessage{Text: text}} }
+// Begin returns the events that begin a turn with what the user says, and shows.
+func Begin(id, text string, images ...llm.Image) []Event {
+	return []Event{Start{ID: id}, UserMessage{Text: text, Images: images}}
+}
 
 // Replay returns the state that events add up to.
 func Replay(events ...Event) State {

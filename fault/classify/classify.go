@@ -27,6 +27,7 @@ type Ruling struct {
 	Window  bool   // for Quota and Unknown: a wait up to 15 minutes makes it RateLimited, a longer one Quota; see Error.Window
 	Guessed bool   // inferred from the wording; becomes Error.Guessed
 	Final   bool   // no policy may try again; becomes Error.Final
+	Images  bool   // it is about the images of the request; becomes Error.Images
 	Sure    int    // how much the text that decided proves, in percent; 0: no text decided
 
 	Wait time.Duration // how long to wait, in place of what the provider says; 0: what it says
@@ -135,7 +136,7 @@ func (c Classifier) Classify(e Evidence) *fault.Error {
 		Kind: r.Kind, Guessed: r.Guessed, Rule: r.Rule, Reason: r.Reason, Err: e.Err,
 		Status: e.faultStatus(), Code: e.code(), Message: e.message(), Body: e.body(), RequestID: e.requestID(),
 		Wait: e.hint.wait, ResetAt: e.hint.at,
-		GivenUp: givenUp,
+		GivenUp: givenUp, Images: r.Images,
 	}
 	if !own && f.Kind == fault.Unknown && f.Status == http.StatusConflict {
 		f.Retries = conflictRetries

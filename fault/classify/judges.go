@@ -13,7 +13,7 @@ import (
 // vendors use come last. It is built on first use: a program that never sees a fault pays nothing.
 var allRules = sync.OnceValue(func() *index {
 	return newIndex(
-		anthropic, openai, azure, gemini, bedrock, ollama, lmstudio, openrouter, groq, mistral, deepseek, xai, cerebras, together,
+		imageTexts, anthropic, openai, azure, gemini, bedrock, ollama, lmstudio, openrouter, groq, mistral, deepseek, xai, cerebras, together,
 		fireworks, kimi, qwen, zhipu, minimax, ark, copilot, cohere, baidu, stops, vllm, relay, grpc, workersAI, cloudflare, gatewayPages, chineseTexts, nonJSONTexts, runtimeTexts,
 		commonTexts, networkTexts, curlTexts, wordingTexts, wordPairs(), chineseWords(), asianWords(), germanWords(), romanceWords(), russianWords(), failureWords(),
 		sizeTexts, requestTexts, gatewayTexts,

@@ -17,6 +17,7 @@ type row struct {
 	reason string
 	window bool // see Ruling.Window
 	final  bool // see Ruling.Final
+	images bool // see Ruling.Images
 	sure   int  // see table; 0: the table's
 }
 
@@ -108,7 +109,7 @@ func insertRule(rules []rule, r rule, conditional bool) []rule {
 }
 
 func (r *rule) ruling() Ruling {
-	return Ruling{Kind: r.kind, Rule: r.id, Reason: r.reason, Window: r.window, Guessed: r.guessed, Final: r.final, Sure: r.sure}
+	return Ruling{Kind: r.kind, Rule: r.id, Reason: r.reason, Window: r.window, Guessed: r.guessed, Final: r.final, Images: r.images, Sure: r.sure}
 }
 
 // matches reports whether the rule's conditions beside its name hold.

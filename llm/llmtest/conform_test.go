@@ -51,11 +51,12 @@ func (m plain) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, er
 
 // line is a message of a conversation, or a line of an answer.
 type line struct {
-	Role      string `json:"role"`
-	Content   string `json:"content"`
-	Thinking  string `json:"thinking,omitzero"`
-	ToolCalls []call `json:"tool_calls,omitzero"`
-	ToolName  string `json:"tool_name,omitzero"`
+	Role      string   `json:"role"`
+	Content   string   `json:"content"`
+	Images    [][]byte `json:"images,omitzero"`
+	Thinking  string   `json:"thinking,omitzero"`
+	ToolCalls []call   `json:"tool_calls,omitzero"`
+	ToolName  string   `json:"tool_name,omitzero"`
 }
 
 // call is a tool call.
@@ -74,6 +75,8 @@ func (m plain) question(r llm.Request) map[string]any {
 		l := line{Role: string(msg.Role), Content: msg.Text()}
 		for _, b := range msg.Content {
 			switch b := b.(type) {
+			case llm.Image:
+				l.Images = append(l.Images, b.Data)
 			case llm.ToolCall:
 				c := call{ID: b.ID}
 				c.Function.Name, c.Function.Arguments = b.Name, provider.ArgumentsObject(b.Arguments)
@@ -223,6 +226,14 @@ var flaws = []flaw{
 			return m.Stream(ctx, r)
 		}}
 	}, "conversations/the_results_of_tools_go_back"},
+	{"it forgets images of earlier messages", func(m plain) llm.Model {
+		return flawed{m, func(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
+			if n := len(r.Messages); n > 1 && len(r.Messages[0].Content.Images()) > 0 {
+				r.Messages[0] = llm.UserMessage(r.Messages[0].Text())
+			}
+			return m.Stream(ctx, r)
+		}}
+	}, "images/they_arrive_whole"},
 }
 
 // unclosed keeps responses from being closed.

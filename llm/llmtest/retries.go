@@ -68,7 +68,12 @@ func (s Suite) retries(t *testing.T) {
 // rides sends a request under the policy Interactive.
 func (r *room) rides(tries int, kind fault.Kind, said string) {
 	r.Helper()
-	q := thinking()
+	r.ridesWith(thinking(), tries, kind, said)
+}
+
+// ridesWith sends some request under the policy Interactive.
+func (r *room) ridesWith(q llm.Request, tries int, kind fault.Kind, said string) {
+	r.Helper()
 	q.NoStream = r.whole
 	retrier := retry.Retrier{Policy: policy.Interactive()}
 	answer := retry.Stream(r.Context(), retrier, llm.IsContent, func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] {

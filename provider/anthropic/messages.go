@@ -54,6 +54,8 @@ func contentBlocks(own string, m llm.Message) (blocks []block) {
 			if strings.TrimSpace(b.Text) != "" {
 				blocks = append(blocks, textBlock(b.Text))
 			}
+		case llm.Image:
+			blocks = append(blocks, block{Type: typeImage, Source: &source{"base64", b.MediaType, b.Data}})
 		case llm.Reasoning:
 			if m.By.Provider == own && b.Signature != "" {
 				blocks = append(blocks, thinkingBlock(b))

@@ -32,6 +32,7 @@ const (
 // The types of blocks.
 const (
 	typeText     = "text"
+	typeImage    = "image"
 	typeThinking = "thinking"
 	typeRedacted = "redacted_thinking"
 	typeToolUse  = "tool_use"
@@ -42,6 +43,8 @@ const (
 type block struct {
 	Type string `json:"type"`
 	Text string `json:"text,omitzero"`
+
+	Source *source `json:"source,omitzero"` // of an image
 
 	// Of thinking; a signature may stand alone.
 	Thinking  *string `json:"thinking,omitzero"`
@@ -59,6 +62,13 @@ type block struct {
 	Content   []block `json:"content,omitzero"`
 
 	Cache *cacheControl `json:"cache_control,omitzero"` // the request may be cached up to here
+}
+
+// source has an image; encoding/json writes its bytes in base64.
+type source struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type"`
+	Data      []byte `json:"data"`
 }
 
 type cacheControl struct {

@@ -22,6 +22,8 @@ func contents(model llm.Name, conversation []llm.Message) []content {
 				if b.Text != "" {
 					w.userParts = append(w.userParts, part{Text: b.Text})
 				}
+			case llm.Image:
+				w.userParts = append(w.userParts, part{Image: &blob{b.MediaType, b.Data}})
 			case llm.ToolResult:
 				w.results = append(w.results, part{Result: w.result(b)})
 			}

@@ -25,13 +25,20 @@ const (
 	roleModel = "model"
 )
 
-// part is a piece of a message: a text or a thought, a call, or the result of one.
+// part is a piece of a message: a text or a thought, an image, a call, or the result of one.
 type part struct {
 	Text      string            `json:"text,omitzero"`
+	Image     *blob             `json:"inlineData,omitzero"`
 	Thought   bool              `json:"thought,omitzero"` // the text is one
 	Signature string            `json:"thoughtSignature,omitzero"`
 	Call      *functionCall     `json:"functionCall,omitzero"`
 	Result    *functionResponse `json:"functionResponse,omitzero"`
+}
+
+// blob has an image; encoding/json writes its bytes in base64.
+type blob struct {
+	MediaType string `json:"mimeType"`
+	Data      []byte `json:"data"`
 }
 
 type functionCall struct {

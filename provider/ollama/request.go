@@ -74,7 +74,11 @@ func (m *Model) think(e llm.Effort) any {
 func (m *Model) messages(msg llm.Message) ([]message, error) {
 	switch msg.Role {
 	case llm.User:
-		return []message{{Role: "user", Content: msg.Text()}}, nil
+		said := message{Role: "user", Content: msg.Text()}
+		for _, image := range msg.Content.Images() {
+			said.Images = append(said.Images, image.Data)
+		}
+		return []message{said}, nil
 	case llm.ToolRole:
 		var results []message
 		for _, b := range msg.Content {

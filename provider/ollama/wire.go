@@ -19,10 +19,11 @@ type request struct {
 
 // message is one in a conversation, or some of an answer.
 type message struct {
-	Role      string `json:"role"`
-	Content   string `json:"content"`
-	Thinking  string `json:"thinking,omitzero"`
-	ToolCalls []call `json:"tool_calls,omitzero"`
+	Role      string   `json:"role"`
+	Content   string   `json:"content"`
+	Images    [][]byte `json:"images,omitzero"` // encoding/json writes them in base64
+	Thinking  string   `json:"thinking,omitzero"`
+	ToolCalls []call   `json:"tool_calls,omitzero"`
 
 	// Of a tool's result.
 	ToolName   string `json:"tool_name,omitzero"`

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"strconv"
 
@@ -44,7 +45,7 @@ func (m *Model) chatRequest(r llm.Request) (*chatRequest, error) {
 		q.Tools = append(q.Tools, chatTool{"function", f})
 	}
 	if r.System != "" {
-		q.Messages = append(q.Messages, chatMessage{Role: "system", Content: &r.System})
+		q.Messages = append(q.Messages, chatMessage{Role: "system", Content: r.System})
 	}
 	turn := lastUser(r.Messages)
 	for i, msg := range r.Messages {
@@ -72,13 +73,12 @@ func lastUser(messages []llm.Message) int {
 func (m *Model) chatMessages(msg llm.Message, current bool) ([]chatMessage, error) {
 	switch msg.Role {
 	case llm.User:
-		text := msg.Text()
-		return []chatMessage{{Role: "user", Content: &text}}, nil
+		return []chatMessage{{Role: "user", Content: chatUser(msg)}}, nil
 	case llm.ToolRole:
 		var results []chatMessage
 		for _, b := range msg.Content {
 			if r, ok := b.(llm.ToolResult); ok {
-				results = append(results, chatMessage{Role: "tool", Content: &r.Output, ToolCallID: chatID(r.ID)})
+				results = append(results, chatMessage{Role: "tool", Content: r.Output, ToolCallID: chatID(r.ID)})
 			}
 		}
 		return results, nil
@@ -86,6 +86,30 @@ func (m *Model) chatMessages(msg llm.Message, current bool) ([]chatMessage, erro
 		return chatAssistant(msg, current && msg.By.Provider == m.name.Provider), nil
 	}
 	return nil, invalid("unknown role " + strconv.Quote(string(msg.Role)))
+}
+
+// chatUser returns what a user says: a text, which every server takes, and parts only where there are images.
+func chatUser(msg llm.Message) any {
+	if len(msg.Content.Images()) == 0 {
+		return msg.Text()
+	}
+	var parts []chatPart
+	for _, b := range msg.Content {
+		switch b := b.(type) {
+		case llm.Image:
+			parts = append(parts, chatPart{Type: "image_url", Image: &chatImage{dataURL(b)}})
+		case llm.Text:
+			if b.Text != "" {
+				parts = append(parts, chatPart{Type: "text", Text: b.Text})
+			}
+		}
+	}
+	return parts
+}
+
+// dataURL returns an image as a URL that contains it.
+func dataURL(i llm.Image) string {
+	return "data:" + i.MediaType + ";base64," + base64.StdEncoding.EncodeToString(i.Data)
 }
 
 // chatAssistant converts a model's message. An empty one is left out: the API rejects it.
@@ -106,7 +130,7 @@ func chatAssistant(msg llm.Message, thinks bool) []chatMessage {
 		}
 	}
 	if text := msg.Text(); text != "" {
-		said.Content = &text
+		said.Content = text
 	}
 	if said.Content == nil && said.ToolCalls == nil {
 		return nil

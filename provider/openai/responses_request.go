@@ -72,7 +72,7 @@ func canReason(model string) bool {
 func (m *Model) items(msg llm.Message) ([]any, error) {
 	switch msg.Role {
 	case llm.User:
-		return []any{messageItem{"user", msg.Text()}}, nil
+		return []any{messageItem{"user", inputUser(msg)}}, nil
 	case llm.ToolRole:
 		var results []any
 		for _, b := range msg.Content {
@@ -85,6 +85,25 @@ func (m *Model) items(msg llm.Message) ([]any, error) {
 		return assistantItems(msg, msg.By.Provider == m.name.Provider), nil
 	}
 	return nil, invalid("unknown role " + strconv.Quote(string(msg.Role)))
+}
+
+// inputUser returns what a user says: a text, or parts where there are images.
+func inputUser(msg llm.Message) any {
+	if len(msg.Content.Images()) == 0 {
+		return msg.Text()
+	}
+	var parts []inputPart
+	for _, b := range msg.Content {
+		switch b := b.(type) {
+		case llm.Image:
+			parts = append(parts, inputPart{Type: "input_image", ImageURL: dataURL(b)})
+		case llm.Text:
+			if b.Text != "" {
+				parts = append(parts, inputPart{Type: "input_text", Text: b.Text})
+			}
+		}
+	}
+	return parts
 }
 
 // assistantItems converts a model's message. own means that the same provider produced it and gets its

@@ -28,10 +28,21 @@ type streamOptions struct {
 // chatMessage is a message of a conversation.
 type chatMessage struct {
 	Role             string     `json:"role"`
-	Content          *string    `json:"content,omitzero"`
+	Content          any        `json:"content,omitzero"` // a text, or []chatPart where there are images
 	ReasoningContent string     `json:"reasoning_content,omitzero"`
 	ToolCalls        []chatCall `json:"tool_calls,omitzero"`
 	ToolCallID       string     `json:"tool_call_id,omitzero"` // of a tool's result
+}
+
+// chatPart is an image or a text of a user's message.
+type chatPart struct {
+	Type  string     `json:"type"`
+	Text  string     `json:"text,omitzero"`
+	Image *chatImage `json:"image_url,omitzero"`
+}
+
+type chatImage struct {
+	URL string `json:"url"`
 }
 
 type chatTool struct {

@@ -21,10 +21,17 @@ type reasoningConfig struct {
 	Summary string `json:"summary,omitzero"`
 }
 
-// messageItem is a text of a user or a model.
+// messageItem is a message of a user or a model.
 type messageItem struct {
 	Role    string `json:"role"`
-	Content string `json:"content"`
+	Content any    `json:"content"` // a text, or []inputPart where there are images
+}
+
+// inputPart is an image or a text of a user's message.
+type inputPart struct {
+	Type     string `json:"type"`
+	Text     string `json:"text,omitzero"`
+	ImageURL string `json:"image_url,omitzero"`
 }
 
 // reasoningItem is reasoning as the API gave it. It has no id: without server-side storage the API would not

@@ -1,6 +1,7 @@
 package labcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,8 @@ import (
 // simulatorHelp describes the command and its replies.
 const simulatorHelp = "simulator serves the APIs of Anthropic, OpenAI, Gemini, Bedrock, Ollama and LM Studio with a fixed answer, and\n" +
 	"fails on command. It needs no key. Put `ridethrough serve` in front of it to see how your programs behave\n" +
-	"in an outage. It has every model except those whose names start with no-such.\n\n" +
+	"in an outage. It has every model except those whose names start with no-such. Those that start with text-only\n" +
+	"take no images.\n\n" +
 	"A reply is one of these; 529*5 is five of the same:\n" +
 	"  ok                 an answer\n" +
 	"  say:\"Good day\"     an answer with that text; think:… adds reasoning before it, +call:list_files{\"path\":\".\"}\n" +
@@ -160,7 +162,11 @@ func reportReply(log *slog.Logger, r simulator.Request) {
 		log.Info("connection refused")
 		return
 	}
-	log.Info("request", "method", r.Method, "path", r.Path, "reply", r.Outcome)
+	attributes := []any{"method", r.Method, "path", r.Path, "reply", r.Outcome}
+	for _, i := range r.Images {
+		attributes = append(attributes, "image", fmt.Sprintf("%s, %d bytes, sha256 %s", cmp.Or(i.MediaType, "no type"), i.Bytes, i.SHA256))
+	}
+	log.Info("request", attributes...)
 }
 
 // checkLoopback refuses an address that other machines can reach.

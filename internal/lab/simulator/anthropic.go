@@ -233,6 +233,8 @@ func anthropicDenial(d Denial, x *exchange) problem {
 		return problem{status: http.StatusUnauthorized, message: "invalid x-api-key: " + keyOf(x.r)}
 	case Blocked:
 		return bad("Output blocked by content filtering policy")
+	case noImages:
+		return bad("'%s' does not support image input.", x.call.model)
 	}
 	return problem{status: http.StatusNotFound, message: "model: " + x.call.model}
 }

@@ -275,6 +275,8 @@ func bedrockDenial(d Denial, x *exchange) problem {
 		return problem{status: http.StatusTooManyRequests, message: "Too many tokens per day, please wait before trying again."}
 	case KeyEcho:
 		return problem{status: http.StatusForbidden, kind: "UnrecognizedClientException", message: "The security token included in the request is invalid: " + keyOf(x.r)}
+	case noImages:
+		return bad("This model doesn't support the image content block that you provided. Update the content block and try again.")
 	case Blocked:
 		return bad("The content of the request was blocked by a content filter.")
 	}

@@ -175,6 +175,8 @@ func cohereDenial(d Denial, x *exchange) problem {
 			"You can continue to use the Trial key for free or upgrade to a Production key with higher rate limits at 'https://dashboard.cohere.com/api-keys'."}
 	case KeyEcho:
 		return problem{status: http.StatusUnauthorized, message: "invalid api token: " + keyOf(x.r)}
+	case noImages:
+		return bad("model '%s' does not support image input", x.call.model)
 	case Blocked:
 		return bad("invalid request: the prompt was blocked by our safety policy")
 	}

@@ -15,6 +15,8 @@ const (
 	KeyEcho Denial = "key-echo" // 401 with the key in it
 	Blocked Denial = "blocked"  // the prompt violates a policy
 	noModel Denial = "no-model"
+
+	noImages Denial = "no-images" // the model takes none: it begins with "text-only"
 )
 
 // String returns the denial as Parse reads it.
@@ -31,6 +33,9 @@ func (d Denial) play(x *exchange) {
 
 // isUnknown reports whether no provider has the model.
 func isUnknown(model string) bool { return strings.HasPrefix(model, "no-such") }
+
+// takesText reports whether a model takes texts only.
+func takesText(model string) bool { return strings.HasPrefix(model, "text-only") }
 
 // keyOf returns the API key of a request.
 func keyOf(r *http.Request) string {

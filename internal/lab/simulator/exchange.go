@@ -83,6 +83,10 @@ func (x *exchange) read(body []byte, large bool) {
 	if x.wrong.status == 0 && isUnknown(x.call.model) {
 		x.wrong = x.dialect.denial(noModel, x)
 	}
+	x.seen.Images = imagesIn(body)
+	if x.wrong.status == 0 && len(x.seen.Images) > 0 && takesText(x.call.model) {
+		x.wrong = x.dialect.denial(noImages, x)
+	}
 }
 
 // outcome returns the outcome for the record.

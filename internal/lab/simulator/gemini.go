@@ -265,6 +265,8 @@ func geminiDenial(d Denial, x *exchange) problem {
 		return problem{status: http.StatusUnauthorized, message: "API key not valid: " + keyOf(x.r) + ". Please pass a valid API key."}
 	case Blocked:
 		return problem{}
+	case noImages:
+		return bad("Image input modality is not enabled for models/%s", x.call.model)
 	}
 	return problem{
 		status: http.StatusNotFound, message: "models/" + x.call.model + " is not found for API version v1beta, or is not supported for " +

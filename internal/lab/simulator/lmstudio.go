@@ -213,6 +213,8 @@ func lmStudioDenial(d Denial, x *exchange) problem {
 	case TooLong:
 		return bad("The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 11278>= n_ctx: 4096). " +
 			"Try to load the model with a larger context length, or provide a shorter input.")
+	case noImages:
+		return bad("Model does not support images. Please use a model that does.")
 	case noModel:
 		return problem{
 			status: http.StatusNotFound, param: "model", code: "model_not_found",

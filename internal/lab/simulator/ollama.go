@@ -217,6 +217,11 @@ func ollamaDenial(d Denial, x *exchange) problem {
 		return problem{status: http.StatusTooManyRequests, message: "you've reached your session usage limit, please wait or upgrade to continue"}
 	case KeyEcho:
 		return problem{status: http.StatusUnauthorized, message: "unauthorized: " + keyOf(x.r)}
+	case noImages:
+		return problem{
+			status:  http.StatusInternalServerError,
+			message: "Failed to create new sequence: failed to process inputs: this model is missing data required for image input",
+		}
 	case Blocked:
 		return problem{status: http.StatusForbidden, message: "this model requires a subscription, upgrade for access: https://ollama.com/upgrade"}
 	}

@@ -250,6 +250,8 @@ func openaiDenial(d Denial, x *exchange) problem {
 			status: http.StatusUnauthorized, code: "invalid_api_key", message: "Incorrect API key provided: " + keyOf(x.r) +
 				". You can find your API key at https://platform.openai.com/account/api-keys.",
 		}
+	case d == noImages:
+		return bad("Invalid content type. image_url is only supported by certain models.").about("messages.[0].content.[0].type")
 	case d == Blocked:
 		return problem{
 			status: http.StatusBadRequest, code: "invalid_prompt", message: "Invalid prompt: your prompt was flagged as potentially violating " +

@@ -19,8 +19,9 @@ type Request struct {
 	Method  string
 	Path    string
 	Header  http.Header
-	Body    []byte // the first MiB
-	Outcome string // the reply in short: "ok", "529", "cut:3"
+	Body    []byte  // the first MiB
+	Images  []Image // in all of it
+	Outcome string  // the reply in short: "ok", "529", "cut:3"
 }
 
 // Requests returns the received requests in order: the last 10 000, with at most

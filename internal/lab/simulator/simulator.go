@@ -6,8 +6,9 @@
 // API and Amazon Bedrock's runtime, and the same on Vertex AI and Azure, well enough for the vendors' own SDKs,
 // streamed and not, with reasoning and tool calls. Every answer is the same text, or that of a Say. It checks no
 // credentials. Of a request it reads the model's name, the form of the answer, and whether the vendor would
-// accept the conversation. A tool result without its call, for example, gets the vendor's own 400, and a model
-// whose name begins with "no-such" its own 404. OpenAI requests to port 1234 are answered as LM Studio does.
+// accept the conversation. A tool result without its call, for example, gets the vendor's own 400, a model whose
+// name begins with "no-such" its own 404, and images for one that begins with "text-only" its refusal of them.
+// OpenAI requests to port 1234 are answered as LM Studio does.
 //
 // A [Provider] is an http.Handler. [Provider.Serve] puts it on a listener,
 // where a reset is a real TCP reset. [Provider.Transport] reaches it in memory, so
