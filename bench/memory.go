@@ -91,7 +91,7 @@ func bound(x float64) figure.Bound {
 
 // round starts a proxy, has it hold n requests and gives what they cost.
 func (m memory) round(ctx context.Context, b *bench, row, side string, n int) (found size, err error) {
-	s, err := b.stage(row, setup{link: m.link, free: true}, side)
+	s, err := b.stage(row, setup{link: m.link, free: true, memory: true}, side)
 	if err != nil {
 		return found, err
 	}

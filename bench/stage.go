@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -28,6 +29,7 @@ type setup struct {
 	link   peer.Link // to the upstream; "": plain
 	free   bool      // the proxies have every processor; else they share one, and the rest of the row has the others
 	page   bool      // a browser has the page open
+	memory bool      // a profile is to show what little each request holds, which takes time of the processor
 }
 
 // stage has the processes of one row, or of one of its rounds.
@@ -98,7 +100,7 @@ func (s *stage) startOurs(url string, u setup, cores proc.Cores) (err error) {
 	s.ours, err = b.start("ours", cores, func(addr string) ([]string, error) {
 		argv := []string{b.ours}
 		if b.profile != "" {
-			argv = append(argv, filepath.Join(b.profile, s.row))
+			argv = append(argv, filepath.Join(b.profile, s.row), strconv.Itoa(u.sampleEvery()))
 		}
 		return append(argv, "serve", "--listen", addr, "--upstream", "openai="+url+"/v1", "--policy", policy, "--data", data), nil
 	})
@@ -106,6 +108,14 @@ func (s *stage) startOurs(url string, u setup, cores proc.Cores) (err error) {
 		s.page, err = openPage(s.ours.Addr)
 	}
 	return err
+}
+
+// sampleEvery returns how many bytes are allocated between two samples of a profile of the memory; 0: Go's own.
+func (u setup) sampleEvery() int {
+	if u.memory {
+		return 4 << 10
+	}
+	return 0
 }
 
 // startPeers starts every peer that can do the row.

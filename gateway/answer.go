@@ -39,6 +39,8 @@ func (c *call) forward(resp *http.Response) {
 	if w, watched := resp.Body.(transport.Watched); watched {
 		c.parsed.Form = w.Form()
 		h.Del("Content-Length") // an error may have to be added
+	} else if resp.ContentLength > 0 && h["Content-Length"] == nil {
+		h["Content-Length"] = []string{strconv.FormatInt(resp.ContentLength, 10)} // sent at once, without chunks
 	}
 	h["X-Ridethrough-Upstream"] = []string{c.shared.at.Name}
 	if model := c.shared.at.model; model != c.parsed.Model {

@@ -348,7 +348,9 @@ func TestBedrock_RepetitionsOfAWSSDKsAreKnown(t *testing.T) {
 			first <- resp.StatusCode
 		}()
 		time.Sleep(20 * time.Second)
+		second := make(chan struct{})
 		go func() {
+			defer close(second)
 			_, _, _ = w.get("/model/a/converse", converse, "Authorization", signed("2"), "Amz-Sdk-Request", "attempt=2; max=3")
 		}()
 		time.Sleep(time.Second)
@@ -359,6 +361,7 @@ func TestBedrock_RepetitionsOfAWSSDKsAreKnown(t *testing.T) {
 			w.gateway.Act(wait.Call.ID, gateway.GiveUp)
 		}
 		<-first
+		<-second
 		asked := len(provider.Requests())
 		resp, body, _ := w.get("/model/a/converse", converse, "Authorization", signed("3"), "Amz-Sdk-Request", "attempt=3; max=3")
 		if resp.StatusCode != 503 || !strings.Contains(body, "has just been given up") || len(provider.Requests()) != asked {

@@ -190,6 +190,7 @@ func TestFailover_ModelIsAccountedFor(t *testing.T) {
 		if h := resp.Header; h.Get("X-Ridethrough-Upstream") != "one" || h.Get("X-Ridethrough-Model") != "small" {
 			t.Errorf("headers %v, want the upstream one and the model small", h)
 		}
+		synctest.Wait() // its end is an event behind its last byte
 		var got []string
 		for _, e := range w.all {
 			what := fmt.Sprintf("%T", e.Event)

@@ -72,6 +72,20 @@ func TestGateway_BrokenStreamEndsWithAnError(t *testing.T) {
 	}
 }
 
+// TestGateway_WholeAnswerIsSentWithItsLength checks an answer that comes without its length, as over HTTP/2: it is
+// known whole, and needs no chunks.
+func TestGateway_WholeAnswerIsSentWithItsLength(t *testing.T) {
+	const text = `{"type":"message","content":[{"type":"text","text":"Hi"}]}`
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarnessOf(t, policy.Patient(), says(200, text, "Content-Type", "application/json"))
+		resp, got, err := w.get("/v1/messages", whole(claude))
+		if err != nil || got != text || resp.ContentLength != int64(len(text)) || len(resp.TransferEncoding) > 0 {
+			t.Errorf("answer without a length: got %q, length %d, transfer coding %q, error %v; want length %d and no coding",
+				got, resp.ContentLength, resp.TransferEncoding, err, len(text))
+		}
+	})
+}
+
 func TestKeepalive_ForwardsOnlyTheRequestedForm(t *testing.T) {
 	stream := messageStart + messageHi + messageStop
 	tests := []struct {

@@ -259,6 +259,21 @@ func TestTransport_IdentityEncodingIsWatched(t *testing.T) {
 	})
 }
 
+func TestTransport_WholeAnswerHasItsLength(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		r    reply
+		want int64
+	}{
+		{"JSON", ok(answerJSON), int64(len(answerJSON))},
+		{"a stream", events(start + hi + stop), 0},
+	} {
+		if resp, _, err := send(t, &upstream{replies: []reply{tt.r}}, policy.Patient(), post(t.Context())); err != nil || resp.ContentLength != tt.want {
+			t.Errorf("%s: got a ContentLength of %d, error %v; want %d", tt.name, resp.ContentLength, err, tt.want)
+		}
+	}
+}
+
 func TestTransport_ClosesABodyThatIsNotSent(t *testing.T) {
 	req := post(t.Context())
 	b := &body{Reader: strings.NewReader(prompt)}

@@ -237,6 +237,7 @@ func (c *call) readWhole(resp *http.Response, a *ahead) *fault.Error {
 		return c.Faults.Broken(nil, time.Now())
 	}
 	a.release() // the connection is free while the answer is being read
+	resp.ContentLength = int64(len(a.buf))
 	return nil
 }
 

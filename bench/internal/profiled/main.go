@@ -1,6 +1,8 @@
 // Command profiled is ridethrough with profiles, for the benchmark only: what
-// is shipped has none. Its first argument is the files' name without ending;
-// a processor profile is written when it ends, one of the memory at SIGUSR1.
+// is shipped has none. Its first argument is the files' name without ending, its
+// second how many bytes are allocated, on average, between two samples of the
+// memory; 0: Go's own. A processor profile is written when it ends, one of the
+// memory at SIGUSR1.
 package main
 
 import (
@@ -10,14 +12,14 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/pprof"
+	"strconv"
 	"syscall"
 
 	"github.com/ridethrough/ridethrough/internal/cli"
 )
 
 func main() {
-	runtime.MemProfileRate = 4 << 10 // what a thousand requests hold is small
-	code, err := run(os.Args[1])
+	code, err := run(os.Args[1], os.Args[2])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "profiled:", err)
 		code = 1
@@ -25,7 +27,14 @@ func main() {
 	os.Exit(code)
 }
 
-func run(name string) (int, error) {
+func run(name, every string) (int, error) {
+	rate, err := strconv.Atoi(every)
+	if err != nil {
+		return 0, err
+	}
+	if rate > 0 {
+		runtime.MemProfileRate = rate
+	}
 	f, err := os.Create(name + ".cpu")
 	if err != nil {
 		return 0, err
@@ -36,7 +45,7 @@ func run(name string) (int, error) {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGUSR1)
 	go memory(name, asked)
-	os.Args = append(os.Args[:1], os.Args[2:]...)
+	os.Args = append(os.Args[:1], os.Args[3:]...)
 	code := cli.Main()
 	pprof.StopCPUProfile()
 	return code, f.Close()

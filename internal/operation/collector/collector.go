@@ -22,11 +22,11 @@ const (
 )
 
 // When collections are frequent: so many in a row are so close to each other. A program that starts has fewer. Then
-// they become rarer, and are frequent up to a longer time.
+// they become rarer, and are frequent up to a longer time: requests come in bursts.
 const (
-	frequent = 250 * time.Millisecond
-	inARow   = 16
-	still    = time.Second
+	frequent = time.Second
+	inARow   = 4
+	still    = 10 * time.Second
 )
 
 // Collector sets when collections begin, until Stop.

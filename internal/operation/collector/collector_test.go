@@ -17,8 +17,8 @@ func TestPercentFor_KeepsTheHeapOfABusyProgram(t *testing.T) {
 		row  int
 		want int
 	}{
-		{"busy and small", collector.NewSizes(6*mb, 1*mb, 1*mb), 16, 324},
-		{"a few collections", collector.NewSizes(6*mb, 1*mb, 1*mb), 15, 100},
+		{"busy and small", collector.NewSizes(6*mb, 1*mb, 1*mb), 4, 324},
+		{"a few collections", collector.NewSizes(6*mb, 1*mb, 1*mb), 3, 100},
 		{"half of the room is live", collector.NewSizes(16*mb, 1*mb, 1*mb), 100, 100},
 		{"many stacks", collector.NewSizes(10*mb, 60*mb, 1*mb), 100, 100},
 		{"nothing", collector.NewSizes(0, 0, 32*mb), 100, 100},
@@ -36,10 +36,10 @@ func TestRowAfter_CountsFrequentCollections(t *testing.T) {
 		want  int
 	}{
 		{0, 10 * time.Millisecond, 1},
-		{3, 249 * time.Millisecond, 4},
-		{3, 250 * time.Millisecond, 0},
-		{16, 900 * time.Millisecond, 17}, // rarer since the heap may grow
-		{16, time.Second, 0},
+		{3, 999 * time.Millisecond, 4},
+		{3, time.Second, 0},
+		{4, 9 * time.Second, 5}, // rarer since the heap may grow, and between two bursts
+		{4, 10 * time.Second, 0},
 	} {
 		if got := collector.RowAfter(c.row, c.since); got != c.want {
 			t.Errorf("%d in a row, one more after %v: got %d, want %d", c.row, c.since, got, c.want)
