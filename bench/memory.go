@@ -283,7 +283,7 @@ func pss(ctx context.Context, p *proc.Process) (float64, error) {
 
 // idle measures a process before its first request.
 func idle(ctx context.Context, b *bench) ([]figure.Figure, error) {
-	f := figure.Figure{Name: "process without requests, PSS", Unit: "MB", Gate: figure.AtMost(40), Goal: figure.AtMost(25)}
+	f := figure.Figure{Name: "process without requests, PSS", Unit: "MB", Gate: figure.AtMost(28), Goal: figure.AtMost(25)}
 	var sides [][]float64
 	for range pick(b, 3, 1) {
 		s, err := b.stage("idle", setup{free: true}, "ours", "baseline", "peers")

@@ -19,7 +19,7 @@ func (s *Store) Append(ctx context.Context, conversation string, at store.Positi
 
 // Read reads a log, as [store.Log] says.
 func (s *Store) Read(ctx context.Context, conversation string, after int64) iter.Seq2[store.Record, error] {
-	o, err := s.use(ctx)
+	o, err := s.read(ctx)
 	if err != nil {
 		return failed[store.Record](err)
 	}
@@ -36,7 +36,7 @@ func failed[T any](err error) iter.Seq2[T, error] {
 
 // End returns the end of a log, as [store.Log] says.
 func (s *Store) End(ctx context.Context, conversation string) (store.Position, error) {
-	o, err := s.use(ctx)
+	o, err := s.read(ctx)
 	if err != nil {
 		return store.Position{}, err
 	}
@@ -45,7 +45,7 @@ func (s *Store) End(ctx context.Context, conversation string) (store.Position, e
 
 // Conversations lists the logs, as [store.Log] says.
 func (s *Store) Conversations(ctx context.Context, before string) iter.Seq2[store.Head, error] {
-	o, err := s.use(ctx)
+	o, err := s.read(ctx)
 	if err != nil {
 		return failed[store.Head](err)
 	}
@@ -117,7 +117,7 @@ func (s *Store) Subscribe(ctx context.Context, topic string) (<-chan store.Messa
 
 // Get returns an entry, as [store.KV] says.
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
-	o, err := s.use(ctx)
+	o, err := s.read(ctx)
 	if err != nil {
 		return store.Entry{}, err
 	}
@@ -142,8 +142,12 @@ func (s *Store) Watch(ctx context.Context) iter.Seq2[store.Entry, error] {
 	return o.Watch(ctx)
 }
 
-// Health returns the store's state, or at once why it is not open.
+// Health returns the store's state, or at once why it is not open. That of an idle store is what its
+// reservation knows.
 func (s *Store) Health(ctx context.Context) (store.Health, error) {
+	if h, idle, err := s.idleHealth(ctx); idle {
+		return h, err
+	}
 	o, err := s.current()
 	if err != nil {
 		return store.Health{}, err

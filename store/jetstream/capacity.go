@@ -97,5 +97,8 @@ func (s *embeddedServer) measureSpace() (*space, error) {
 func (s *embeddedServer) storedBytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.server == nil {
+		return 0
+	}
 	return int64(s.server.GlobalAccount().JetStreamUsage().Store)
 }

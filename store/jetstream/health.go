@@ -39,11 +39,14 @@ func (b *backend) Health(ctx context.Context) (store.Health, error) {
 	return h, nil
 }
 
+// standalone is the mode of a store in a directory.
+const standalone = "standalone"
+
 func (b *backend) mode() string {
 	if b.server == nil {
 		return "remote"
 	}
-	return "standalone"
+	return standalone
 }
 
 // addLogs adds the state of the stream of the logs.

@@ -60,16 +60,11 @@ type Remote struct {
 
 // Open opens the store in a directory, or creates it. A second process gets store.ErrInUse.
 func Open(ctx context.Context, c Config) (store.Store, error) {
-	s, err := startServer(ctx, c)
+	r, err := Reserve(c)
 	if err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
+		return nil, err
 	}
-	b, err := s.connect(ctx, c)
-	if err != nil {
-		_ = s.stop()
-		return nil, fmt.Errorf("open store: %w", err)
-	}
-	return b, nil
+	return r.Open(ctx)
 }
 
 // connect returns a back end on the embedded server.

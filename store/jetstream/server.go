@@ -36,12 +36,12 @@ type embeddedServer struct {
 	log         serverLog
 
 	mu        sync.Mutex
-	server    *server.Server // the current one
+	server    *server.Server // the current one; nil: it has not been started
 	reconnect func() error   // connects the client with the current server
 }
 
-// startServer starts a server on a directory.
-func startServer(ctx context.Context, c Config) (*embeddedServer, error) {
+// newServer returns a server on a directory that it locks. It does not run.
+func newServer(c Config) (*embeddedServer, error) {
 	dir, err := openDirectory(c.Dir)
 	if err != nil {
 		return nil, err
@@ -50,13 +50,15 @@ func startServer(ctx context.Context, c Config) (*embeddedServer, error) {
 	if err := s.prepare(c); err != nil {
 		return nil, errors.Join(err, dir.unlock())
 	}
-	if err := s.checkAndRepair(ctx, c); err != nil {
-		return nil, errors.Join(err, s.release())
-	}
-	if err := s.start(ctx, s.release); err != nil {
-		return nil, err
-	}
 	return s, nil
+}
+
+// run checks the directory and starts the server. If that fails, the directory is unlocked.
+func (s *embeddedServer) run(ctx context.Context, c Config) error {
+	if err := s.checkAndRepair(ctx, c); err != nil {
+		return errors.Join(err, s.release())
+	}
+	return s.start(ctx, s.release)
 }
 
 // prepare inspects the disk and sets the server's options.

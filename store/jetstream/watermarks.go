@@ -32,8 +32,10 @@ type watermarks struct {
 // watermarked returns the streams, in the order of their watermarks.
 func watermarked() []string { return []string{logStream, jobStream} }
 
+const watermarksName = "watermarks"
+
 func openWatermarks(dir string) (*watermarks, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "watermarks"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, watermarksName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}

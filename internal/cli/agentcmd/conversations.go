@@ -109,12 +109,13 @@ func watchAll(of *server.Config) func(conversation.Event) {
 }
 
 // writeHistory writes the history to its file until the returned function is called, which calls end first.
-// It begins when the store is open or cannot be opened, but leaves the file alone if another process has it.
+// It begins when the directory is known to be this process's or of no use, and leaves the file alone if another
+// process has it.
 func writeHistory(ctx context.Context, opened *background.Store, measured *history.History, end func()) func() {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var keeping sync.WaitGroup
 	keeping.Go(func() {
-		if err := opened.Wait(ctx); !errors.Is(err, store.ErrInUse) {
+		if err := opened.Available(ctx); !errors.Is(err, store.ErrInUse) {
 			measured.Persist(ctx)
 		}
 	})

@@ -72,19 +72,40 @@ func (o *Flags) Open(ctx context.Context, log *slog.Logger) (store.Store, error)
 		return nil, command.Failed(ErrNone)
 	}
 	e, err := jetstream.Open(ctx, jetstream.Config{Dir: dir, Log: log})
+	return e, failed(err)
+}
+
+// failed returns the error of a command that could not open the store in a directory.
+func failed(err error) error {
 	if errors.Is(err, store.ErrInUse) {
 		err = fmt.Errorf("%w; stop it, or choose another directory with --data", err)
 	}
-	return e, command.Failed(err)
+	return command.Failed(err)
 }
 
-// OpenInBackground is [Flags.Open] for a caller that does not wait for the store. Only settings that cannot be
-// right are an error.
+// OpenInBackground is [Flags.Open] for a caller that does not wait for the store. The store in a directory is
+// opened when it is used. Only settings that cannot be right are an error.
 func (o *Flags) OpenInBackground(log *slog.Logger) (*background.Store, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	return background.Open(func(ctx context.Context) (store.Store, error) { return o.Open(ctx, log) }, log), nil
+	if o.URL() != "" {
+		return background.Open(func(ctx context.Context) (store.Store, error) { return o.dial(ctx, false, log) }, log), nil
+	}
+	return background.OpenWhenUsed(func(context.Context) (background.Reservation, error) { return o.reserve(log) }, log), nil
+}
+
+// reserve reserves the store in the directory.
+func (o *Flags) reserve(log *slog.Logger) (background.Reservation, error) {
+	dir, err := o.Dir()
+	if err != nil {
+		return nil, err
+	}
+	r, err := jetstream.Reserve(jetstream.Config{Dir: dir, Log: log})
+	if err != nil {
+		return nil, failed(err)
+	}
+	return r, nil
 }
 
 // check returns an error for settings that cannot be right.

@@ -13,7 +13,9 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/background"
 	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/storetest"
 )
 
 // lookup returns an environment with one variable, as NAME=VALUE.
@@ -130,4 +132,48 @@ func TestOpenInBackground_RefusesWrongSettings(t *testing.T) {
 			t.Errorf("%s: got error %v, want %q", variable, err, want)
 		}
 	}
+}
+
+// openInBackground opens the store in a directory as `serve` does.
+func openInBackground(t *testing.T, dir string) *background.Store {
+	t.Helper()
+	f := storeflags.New(command.Streams{Env: lookup("RIDETHROUGH_DATA=" + dir)})
+	s, err := f.OpenInBackground(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatalf("open %s in the background: %v", dir, err)
+	}
+	t.Cleanup(func() { _ = s.Close(context.Background()) })
+	return s
+}
+
+// A directory without conversations has no server, one with conversations has it before anything asks: turns go on
+// by themselves.
+func TestOpenInBackground_ServerIsStartedForConversations(t *testing.T) {
+	dir := t.TempDir()
+	first := openInBackground(t, dir)
+	if err := first.Available(t.Context()); err != nil {
+		t.Fatalf("wait until an empty directory is available: %v", err)
+	}
+	for head, err := range first.Conversations(t.Context(), "") {
+		t.Errorf("conversations of an empty directory: got %v, %v; want none", head, err)
+	}
+	files := filepath.Join(dir, "store")
+	if _, err := os.Stat(files); !os.IsNotExist(err) {
+		t.Errorf("stat %s before anything is stored: got %v, want that it does not exist", files, err)
+	}
+	_, err := open(t.Context(), lookup(""), false, "--data", dir)
+	storetest.WantError(t, "open a directory that is in use without a server", err, store.ErrInUse)
+	storetest.Append(t, first, "c1", store.Position{}, "a")
+	if _, err := os.Stat(files); err != nil {
+		t.Errorf("stat %s of a store with a conversation: %v", files, err)
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+
+	second := openInBackground(t, dir)
+	if err := second.Wait(t.Context()); err != nil {
+		t.Fatalf("wait until the store with a conversation is open: %v", err)
+	}
+	storetest.WantLog(t, second, "c1", 0, storetest.Numbered(1, "a")...)
 }
