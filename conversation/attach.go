@@ -56,6 +56,8 @@ type reader struct {
 	passed int64        // where the log could be read on behind the last damage
 	turn   string       // that was taken up last
 	works  int64        // the number of the last record of a worker: what passed by before it is stale
+	paused bool         // the conversation: its wait is not told of
+	resume bool         // it has been resumed, and the wait is to be told of
 }
 
 // errUnread ends an iteration that its reader has broken off.
@@ -127,6 +129,8 @@ func (f *reader) take(record store.Record) error {
 		if _, err := readCreation(record); err != nil {
 			return &store.Damage{Conversation: f.id, N: record.N, Why: err.Error()}
 		}
+	case record.Type == paused, record.Type == resumed:
+		f.paused, f.resume = record.Type == paused, record.Type == resumed
 	case record.Type == parked, record.Type == crashed:
 		f.wait = record
 	case record.Type == running, public(record.Type) && !aside(record.Type) && record.Type != turn.Type(turn.UserMessage{}):
@@ -163,7 +167,7 @@ func public(kind string) bool {
 // aside reports whether a record leaves the answer in progress and its wait as they are.
 func aside(kind string) bool {
 	switch kind {
-	case created, changed, steers, inputQueued, inputRemoved, survived, abortRequested, wire.Type(wire.RecordLost{}):
+	case created, changed, paused, resumed, steers, inputQueued, inputRemoved, survived, abortRequested, wire.Type(wire.RecordLost{}):
 		return true
 	}
 	return false
@@ -202,6 +206,9 @@ func (f *reader) follow(ctx context.Context, heard <-chan store.Message) error {
 
 // yieldWait yields the current wait of the turn, if there is one.
 func (f *reader) yieldWait() error {
+	if f.resume = false; f.paused {
+		return nil
+	}
 	now := time.Now()
 	e, turnID, err := f.currentWait(now)
 	switch {
@@ -257,7 +264,10 @@ func (f *reader) hear(ctx context.Context, m store.Message) error {
 			return err
 		}
 	}
-	if len(m.Records) > 0 {
+	switch {
+	case f.resume:
+		return f.yieldWait()
+	case len(m.Records) > 0:
 		return nil
 	}
 	return f.hearEvent(ctx, m.Data)

@@ -200,8 +200,15 @@ func (c *chaos) start() (kill func()) {
 // 200 turns, three runners of which one dies every seven seconds at first: every
 // turn that was accepted is sealed once, no log has a hole, no tool runs after
 // its result was logged, and attempts are counted through it all.
-func TestRunner_EveryAcceptedTurnIsSealedOnce(t *testing.T) {
-	for seed := range uint64(2) {
+func TestRunner_EveryAcceptedTurnIsSealedOnce(t *testing.T) { everyTurnIsSealed(t, 2, 0) }
+
+// The same while conversations are paused and resumed at random, by processes of which half die with their record.
+func TestPause_EveryAcceptedTurnIsSealedOnce(t *testing.T) { everyTurnIsSealed(t, 1, 40) }
+
+// everyTurnIsSealed runs 200 turns in chaos, once for each seed. In the first so many steps conversations are paused and
+// resumed.
+func everyTurnIsSealed(t *testing.T, seeds uint64, pauses int) {
+	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			c := &chaos{t: t, engine: store.Memory(), dice: rand.New(rand.NewPCG(seed, 7))}
 			defer c.engine.Close(context.Background())
@@ -221,7 +228,13 @@ func TestRunner_EveryAcceptedTurnIsSealedOnce(t *testing.T) {
 				}
 			}
 			kills := []func(){c.start(), c.start(), c.start()}
-			for n := 0; n < 400 && !c.sealed(accepted); n++ {
+			for n := 0; n < 400 && (n <= pauses || !c.sealed(accepted)); n++ {
+				switch {
+				case n < pauses:
+					c.pauseSome(n)
+				case n == pauses:
+					c.resumeAll(desk, accepted)
+				}
 				time.Sleep(time.Duration(1+c.roll(14)*(1+n)) * time.Second)
 				victim := c.roll(3)
 				kills[victim]()
@@ -240,6 +253,35 @@ func TestRunner_EveryAcceptedTurnIsSealedOnce(t *testing.T) {
 				t.Errorf("seed %d: %d wrong, such as %.2000q", seed, len(c.wrong), c.wrong)
 			}
 		})
+	}
+}
+
+// pauseSome pauses or resumes some conversations, each by a process of its own.
+func (c *chaos) pauseSome(n int) {
+	for range 8 {
+		m := &dyingStore{Store: c.engine}
+		m.last.Store(c.roll(2) == 0)
+		r, id := conversation.New(conversation.Config{Store: m}), fmt.Sprint("talk-", c.roll(40))
+		do := r.Pause
+		if c.roll(5) < 2 {
+			do = r.Resume
+		}
+		if err := do(c.t.Context(), id); err != nil && !errors.Is(err, errDead) {
+			c.complain("%s: pause or resume in step %d: %v", id, n, err)
+		}
+	}
+}
+
+// resumeAll resumes the conversations that are paused. Those whose process has died as it resumed them are not.
+func (c *chaos) resumeAll(r *conversation.Runner, accepted map[string][]string) {
+	for id := range accepted {
+		v, err := r.Get(c.t.Context(), id)
+		if err == nil && !v.Paused.IsZero() {
+			err = r.Resume(c.t.Context(), id)
+		}
+		if err != nil {
+			c.complain("%s: resume: %v", id, err)
+		}
 	}
 }
 

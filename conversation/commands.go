@@ -116,6 +116,9 @@ func (w *worker) flushDeferred(ctx context.Context) {
 	w.mu.Lock()
 	e := w.deferred
 	w.deferred = nil
+	if w.log.isPaused() {
+		e = nil // no time runs; it is told of when the conversation is resumed
+	}
 	w.mu.Unlock()
 	if e != nil {
 		w.publish(ctx, *e)
@@ -172,6 +175,8 @@ func (r *Runner) RetryNow(ctx context.Context, conversation string) error {
 		return err
 	case l.idle():
 		return ErrIdle
+	case l.isPaused():
+		return ErrPaused
 	case l.approval() != nil:
 		return nil // it does not wait for its provider
 	}

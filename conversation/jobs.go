@@ -92,7 +92,7 @@ func (l *log) empty(id string) bool {
 
 // enqueueNext enqueues a job for the next input.
 func (r *Runner) enqueueNext(ctx context.Context, l *log) error {
-	if !l.idle() || len(l.inputs) == 0 {
+	if !l.idle() || len(l.inputs) == 0 || l.isPaused() {
 		return nil
 	}
 	return r.enqueueAccepted(ctx, newJob(l.id, l.inputs[0].ID, payload{}))
@@ -106,8 +106,11 @@ func (r *Runner) enqueueAccepted(ctx context.Context, j store.Job) error {
 // runTurn resumes a turn, or begins it, if it is to be resumed now.
 func (r *Runner) runTurn(ctx context.Context, l *log, e payload) error {
 	w := &worker{runner: r, log: l, turn: e.Turn, job: e.ID, epoch: l.now.epoch, now: e.Now}
-	if l.now.abort {
+	switch {
+	case l.now.abort:
 		return r.runWorker(ctx, w)
+	case l.isPaused():
+		return w.setAside(ctx, false)
 	}
 	if due := l.due(); !e.Woken && !l.now.lost && time.Now().Before(due) {
 		if w := l.wait(); w != nil {

@@ -10,7 +10,7 @@ import (
 
 // List yields the conversations whose id is below before, from the highest id down; "" starts at the highest.
 // Ids that the runner has made up are the newest first. Of each it tells what its first and its last record
-// do: not what is in progress, and of settings that were changed the model and the title. Only for a title that they
+// do: not what is in progress, but whether it is paused, and of settings that were changed the model and the title. Only for a title that they
 // lack the first words are read.
 func (r *Runner) List(ctx context.Context, before string) iter.Seq2[View, error] {
 	return func(yield func(View, error) bool) {
@@ -41,8 +41,8 @@ func (r *Runner) viewOfHead(ctx context.Context, head store.Head) (v View, ok bo
 	if l.check() != nil {
 		return v, false, nil
 	}
-	s, turns := r.headline(ctx, l.settings, head)
-	return View{ID: l.id, Settings: s, Created: l.born, Changed: head.Last.Time, Last: head.End.N, Turns: turns}, true, nil
+	s, c := r.headline(ctx, l.settings, head)
+	return View{ID: l.id, Settings: s, Created: l.born, Changed: head.Last.Time, Last: head.End.N, Turns: c.Turns, Paused: c.Paused}, true, nil
 }
 
 // History yields what is kept of a conversation behind a number, as [Runner.Attach] does, and ends there.

@@ -35,6 +35,7 @@ type log struct {
 	first    Input     // what the user has said first; zero: nothing so far
 	born     time.Time // zero: it was never made
 	touched  time.Time
+	paused   time.Time // since when; zero: it is not
 
 	state  turn.State
 	sealed turn.Status     // of the last turn that has ended; "": none has
@@ -62,7 +63,7 @@ type current struct {
 	failed  policy.Run // of the supervisor's policy: workers that have failed in a row
 	due     time.Time  // when it is taken up again after the last of them; zero: at once
 	asked   time.Time  // when the user was asked to approve a call last
-	left    bool       // its last worker has left it to the user, or to one that asks another model
+	left    bool       // its last worker has left it to the user, to one that asks another model, or in a pause
 	held    bool       // a worker has it, or has died of it
 	claimed time.Time  // when that worker has taken it up
 	proven  bool       // that worker did not die soon after that
@@ -93,6 +94,10 @@ func (l *log) fold(r store.Record, content any) {
 		l.born, l.settings, l.named = r.Time, c.Settings, c.Title != ""
 	case wire.ConversationChanged:
 		l.change(c.Settings)
+	case wire.ConversationPaused:
+		l.paused = r.Time
+	case wire.ConversationResumed:
+		l.resumed(r.Time)
 	case wire.RecordLost:
 		l.lose(store.Damage{Conversation: l.id, N: c.First, Why: "lost"}, c.Noticed)
 		l.noticed = c.Noticed
@@ -155,7 +160,7 @@ func (l *log) progress(r store.Record, n note) {
 			l.now.failed = policy.Run{}
 		}
 	case release:
-		l.now.held = false
+		l.now.held, l.now.left = false, l.now.left || n.Clean
 	case abort:
 		l.now.abort = true
 	case move:

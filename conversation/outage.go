@@ -116,7 +116,7 @@ func (r *Runner) shareOutcome(ctx context.Context, name llm.Name, f *fault.Error
 // runners have found are shared faults, too.
 type sharedCaller struct {
 	*breaker.Caller
-	runner *Runner
+	worker *worker
 	name   llm.Name
 	urged  atomic.Bool // the next try goes out, whatever other runners have found
 }
@@ -129,14 +129,18 @@ func (c *sharedCaller) RetryNow() {
 
 // Acquire admits a try, or returns the fault that another runner has just met.
 func (c *sharedCaller) Acquire(ctx context.Context) (retry.Permit, error) {
-	permit, err := c.Caller.Acquire(ctx)
+	var permit retry.Permit
+	err := c.worker.pausable(ctx, func(ctx context.Context) (err error) {
+		permit, err = c.Caller.Acquire(ctx)
+		return err
+	})
 	switch {
 	case err != nil:
 		return nil, err
 	case c.urged.Swap(false):
 		return discreetPermit{permit}, nil
 	}
-	if f := c.runner.sharedFault(c.name); f != nil {
+	if f := c.worker.runner.sharedFault(c.name); f != nil {
 		permit.Report(f)
 		return nil, f
 	}

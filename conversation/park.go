@@ -49,7 +49,7 @@ func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
 	case w.retryRequested():
 		return retry.ErrEarlyProbe
 	}
-	err := w.caller.Wait(ctx, n.Verdict.Wait)
+	err := w.pausable(ctx, func(ctx context.Context) error { return w.caller.Wait(ctx, n.Verdict.Wait) })
 	if err == nil && w.retryRequested() {
 		err = retry.ErrEarlyProbe
 	}

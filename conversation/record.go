@@ -15,11 +15,13 @@ import (
 )
 
 // The records of a conversation's log that are no events of a turn. The first
-// three are public, see package wire; the others are for the worker that resumes it.
+// five are public, see package wire; the others are for the worker that resumes it.
 const (
 	inputQueued    = "input-queued"
 	inputRemoved   = "input-removed"
 	changed        = "conversation-changed"
+	paused         = "conversation-paused"
+	resumed        = "conversation-resumed"
 	created        = "conversation-created"
 	steers         = "input-steers"
 	running        = "turn-running"
@@ -40,10 +42,14 @@ type note interface{ note() string }
 // The notes without content.
 type (
 	steer   struct{} // an input steers the turn in progress
-	release struct{} // a worker has handed its turn back
 	survive struct{} // a worker lives that has taken its turn up after another has failed
 	abort   struct{} // a user or an operator stops the turn
 )
+
+// release is the record of a turn that a worker has handed back.
+type release struct {
+	Clean bool `json:"clean,omitzero"` // nothing of an answer was shown that is void when the turn goes on
+}
 
 func (creation) note() string { return created }
 func (steer) note() string    { return steers }
@@ -81,7 +87,7 @@ func decode(r store.Record) (any, error) {
 	case running:
 		return read[run](r)
 	case released:
-		return release{}, nil
+		return read[release](r)
 	case parked:
 		return read[park](r)
 	case crashed:

@@ -55,7 +55,7 @@ func (r *Runner) Restore(ctx context.Context, conversation string, records []sto
 		missing = missing[n:]
 	}
 	r.recent.stale()
-	return added, r.resume(ctx, conversation)
+	return added, r.enqueueRestored(ctx, conversation)
 }
 
 // unfold reads records that are said to be the whole log of a conversation.
@@ -126,8 +126,8 @@ func piece(missing []store.Record, first, dead bool) int {
 	return n
 }
 
-// resume enqueues the job of the turn that is in progress or comes next. One that a worker of this store has, has one.
-func (r *Runner) resume(ctx context.Context, conversation string) error {
+// enqueueRestored enqueues the job of the turn that is in progress or comes next. One that a worker of this store has, has one.
+func (r *Runner) enqueueRestored(ctx context.Context, conversation string) error {
 	l, err := r.load(ctx, conversation)
 	switch {
 	case err != nil:

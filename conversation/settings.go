@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"time"
 
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/wire"
@@ -37,9 +38,10 @@ func (r *Runner) Change(ctx context.Context, conversation string, s Settings) er
 // caption is what lists show of a conversation. They read the first record of a log and the last one, so each that
 // is the last bears it.
 type caption struct {
-	Model string `json:"model"`
-	Title string `json:"title,omitzero"`
-	Turns int    `json:"turns,omitzero"`
+	Model  string    `json:"model"`
+	Title  string    `json:"title,omitzero"`
+	Turns  int       `json:"turns,omitzero"`
+	Paused time.Time `json:"pausedSince,omitzero"`
 }
 
 // captioned is what a list reads of a record.
@@ -50,10 +52,15 @@ type captioned struct {
 // addCaption writes the caption into the last of some records, if there is to be one.
 func (l *log) addCaption(records []store.Record) error {
 	last := &records[len(records)-1]
-	if !l.changed && l.turns == 0 || last.Type == changed || l.renames(*last) {
+	c := caption{l.settings.Model, l.settings.Title, l.turns, l.paused}
+	needed := l.changed || l.turns > 0
+	if last.Type == changed || l.renames(*last) { // the title is another one from here on
+		c.Title, needed = "", false
+	}
+	if !needed && !l.isPaused() {
 		return nil
 	}
-	more, err := json.Marshal(captioned{&caption{l.settings.Model, l.settings.Title, l.turns}})
+	more, err := json.Marshal(captioned{&c})
 	if err != nil {
 		return err
 	}
@@ -65,27 +72,33 @@ func (l *log) addCaption(records []store.Record) error {
 }
 
 // headline returns the settings of a conversation as lists show them: those of its first record, as far as the last
-// one does not tell of others. turns is how many have begun, as far as that one tells.
-func (r *Runner) headline(ctx context.Context, s Settings, head store.Head) (now Settings, turns int) {
-	s, turns = captioning(s, head.Last)
+// one does not tell of others. c is what that one tells of the turns that have begun and of a pause.
+func (r *Runner) headline(ctx context.Context, s Settings, head store.Head) (now Settings, c caption) {
+	s, c = captioning(s, head.Last)
 	if s.Title == "" && head.Last.Type != created {
 		s.Title = r.firstWords(ctx, head.ID)
 	}
-	return s, turns
+	return s, c
 }
 
-// captioning returns settings and the number of turns as far as the last record of a log tells of them.
-func captioning(s Settings, last store.Record) (now Settings, turns int) {
-	if last.Type == changed {
+// captioning returns settings and the caption as far as the last record of a log tells of them.
+func captioning(s Settings, last store.Record) (now Settings, c caption) {
+	var found captioned
+	if json.Unmarshal(last.Body, &found) == nil && found.Caption != nil {
+		c = *found.Caption
+		s.Model, s.Title = c.Model, c.Title
+	}
+	switch last.Type {
+	case changed:
 		if now, err := read[Settings](last); err == nil {
-			return now, 0
+			return now, c
 		}
+	case paused:
+		c.Paused = last.Time
+	case resumed:
+		c.Paused = time.Time{}
 	}
-	var c captioned
-	if json.Unmarshal(last.Body, &c) == nil && c.Caption != nil {
-		s.Model, s.Title, turns = c.Caption.Model, c.Caption.Title, c.Caption.Turns
-	}
-	return s, turns
+	return s, c
 }
 
 // RetryTurn starts a turn without input that answers what the last turn, failed or stopped, has left

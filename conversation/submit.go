@@ -258,6 +258,7 @@ type View struct {
 	Wait     *Wait          // that the turn is in; nil: none
 	Approval *Approval      // that the turn waits for; nil: none
 	Inputs   []Input        // what waits for its turn
+	Paused   time.Time      // since when; zero: it is not
 	Lost     []store.Damage // what the store has lost of its record
 }
 
@@ -275,5 +276,5 @@ func (r *Runner) Get(ctx context.Context, conversation string) (View, error) {
 
 // view returns the state of a conversation without its inputs.
 func (l *log) view() View {
-	return View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turns: l.turns, Turn: l.now.id, Wait: l.wait(), Approval: l.approval(), Lost: l.lost}
+	return View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turns: l.turns, Turn: l.now.id, Wait: l.wait(), Approval: l.approval(), Paused: l.paused, Lost: l.lost}
 }

@@ -24,6 +24,7 @@ type Wait struct {
 	Title        string // of the conversation; ""
 	Turn         string
 	Trying       bool      // again: the rest is about the wait before
+	Paused       bool      // with its conversation: no time runs
 	Held         bool      // at a gateway, which holds the turn's request: no record tells of the wait
 	Began        time.Time // the first try
 	turn.Retry             // the model and the wait
@@ -49,7 +50,7 @@ type waits struct {
 type packedWait struct {
 	turn, title          string
 	cause                unique.Handle[waitCause]
-	trying, held         bool
+	trying, held, paused bool
 	hinted, window       bool // see policy.Verdict
 	tries, limit         int
 	began, due, deadline int64 // milliseconds; 0: none
@@ -68,7 +69,7 @@ type waitCause struct {
 func (w *Wait) pack() *packedWait {
 	f := w.Fault
 	p := &packedWait{
-		turn: w.Turn, title: w.Title, trying: w.Trying, held: w.Held, hinted: w.Verdict.Hinted, window: w.Verdict.Window,
+		turn: w.Turn, title: w.Title, trying: w.Trying, held: w.Held, paused: w.Paused, hinted: w.Verdict.Hinted, window: w.Verdict.Window,
 		cause: unique.Make(waitCause{w.Name, f.Kind, f.Status, f.Code, f.Message, f.RequestID}),
 		tries: w.Run.Tries, limit: w.Limit, slept: w.Run.Slept, wait: w.Verdict.Wait, waited: w.Waited,
 		began: milliseconds(w.Began), due: milliseconds(w.Due), deadline: milliseconds(w.Deadline),
@@ -82,7 +83,7 @@ func (w *Wait) pack() *packedWait {
 func (p *packedWait) unpack(conversation string) Wait {
 	c := p.cause.Value()
 	return Wait{
-		Conversation: conversation, Title: p.title, Turn: p.turn, Trying: p.trying, Held: p.held, Began: instant(p.began),
+		Conversation: conversation, Title: p.title, Turn: p.turn, Trying: p.trying, Held: p.held, Paused: p.paused, Began: instant(p.began),
 		Retry: turn.Retry{Name: c.name, Wait: policy.Wait{
 			Run: policy.Run{Tries: p.tries, Slept: p.slept, Started: instant(p.began)},
 			Fault: &fault.Error{
@@ -116,6 +117,7 @@ func (l *log) wait() *Wait {
 		return nil
 	}
 	w := l.now.waits.of(l.id, l.settings.Title, l.now.id, l.now.since)
+	w.Paused = l.isPaused()
 	return &w
 }
 
@@ -300,6 +302,7 @@ type waitNews struct {
 	Title        string    `json:",omitzero"`
 	Turn         string    `json:",omitzero"`
 	Trying       bool      `json:",omitzero"`
+	Paused       bool      `json:",omitzero"`
 	Held         bool      `json:",omitzero"`
 	Began        time.Time `json:",omitzero"`
 	Park         *park     `json:",omitzero"`
@@ -310,7 +313,7 @@ type waitNews struct {
 func (r *Runner) announce(ctx context.Context, conversation string, w *Wait) {
 	n := waitNews{Runner: r.id, Conversation: conversation}
 	if w != nil {
-		n.Title, n.Turn, n.Trying, n.Held, n.Began, n.Park = w.Title, w.Turn, w.Trying, w.Held, w.Began, &park{Retry: w.Retry}
+		n.Title, n.Turn, n.Trying, n.Paused, n.Held, n.Began, n.Park = w.Title, w.Turn, w.Trying, w.Paused, w.Held, w.Began, &park{Retry: w.Retry}
 	}
 	text, err := json.Marshal(n)
 	if err == nil {
@@ -353,7 +356,7 @@ func (r *Runner) followWaits(ctx context.Context, messages <-chan store.Message)
 		switch {
 		case json.Unmarshal(m.Data, &n) != nil || n.Runner == r.id:
 		case n.Park != nil:
-			r.waits.put(Wait{n.Conversation, n.Title, n.Turn, n.Trying, n.Held, n.Began, n.Park.Retry})
+			r.waits.put(Wait{n.Conversation, n.Title, n.Turn, n.Trying, n.Paused, n.Held, n.Began, n.Park.Retry})
 		default:
 			r.waits.drop(n.Conversation, "")
 		}

@@ -99,8 +99,10 @@ func (r *Runner) waitOf(ctx context.Context, head store.Head) (w Wait, held, ok 
 		}
 		var s Settings
 		_ = json.Unmarshal(head.First.Body, &s) // without it there is no title
-		s, _ = r.headline(ctx, s, head)
-		return p.of(head.ID, s.Title, last.Turn, last.Time), p.Held, true
+		s, c := r.headline(ctx, s, head)
+		w = p.of(head.ID, s.Title, last.Turn, last.Time)
+		w.Paused = !c.Paused.IsZero()
+		return w, p.Held, true
 	case last.Type != released && (last.Type == created || !aside(last.Type)):
 		return w, false, false
 	}

@@ -38,11 +38,12 @@ type worker struct {
 	caller     *sharedCaller               // of the breaker of the provider in use; nil: none
 	said       bool                        // content has come since it took the turn
 	shown      bool                        // a part of an answer that is not kept so far
+	endWait    context.CancelCauseFunc     // ends the wait that it is in; nil: it is in none
 	held       func(context.Context) error // ends the wait in which a gateway holds the turn's request; nil: none does
 	asked      llm.Name                    // the model of the last retry
 	deferred   *turn.Retry                 // one that is told of when its wait is kept; nil: none is
 
-	mu   sync.Mutex // guards log, retryAsked, caller, held and deferred while the turn runs
+	mu   sync.Mutex // guards log, retryAsked, caller, endWait, held and deferred while the turn runs
 	stop context.CancelCauseFunc
 }
 
@@ -74,6 +75,8 @@ func (w *worker) work(ctx context.Context) error {
 		return w.supervise(ctx, f, time.Now())
 	case errors.Is(err, errMoved):
 		return w.resumeMoved(ctx)
+	case errors.Is(err, errPaused):
+		return w.setAside(ctx, !w.shown)
 	case errors.Is(err, errParked) && w.retryRequested(): // meanwhile
 		return w.runner.enqueueAccepted(context.WithoutCancel(ctx), newJob(w.log.id, w.turn, payload{Woken: true, Now: true}))
 	case errors.Is(err, errParked):
@@ -113,6 +116,8 @@ func (w *worker) claim(ctx context.Context) (input []turn.Event, err error) {
 			return errOver
 		case !l.idle() && l.now.id != w.turn || l.now.epoch > seen:
 			return errElsewhere
+		case l.isPaused():
+			return errPaused // its job comes again, and is dropped
 		}
 		return nil
 	}
@@ -239,7 +244,9 @@ var errParked = fmt.Errorf("the turn waits: %w", retry.ErrParked)
 
 // keep records events. It is the Persist of the agent.
 func (w *worker) keep(ctx context.Context, put appendFunc, events ...turn.Event) error {
-	may := func(l *log) error { return cmp.Or(w.checkEpoch(l), l.steered(events), l.approved(events)) }
+	may := func(l *log) error {
+		return cmp.Or(w.checkEpoch(l), l.steered(events), l.approved(events), l.usesTools(events))
+	}
 	return w.append(ctx, put, may, func(time.Time) []any {
 		contents := make([]any, len(events))
 		for i, e := range events {
@@ -260,6 +267,8 @@ func (w *worker) checkEpoch(l *log) error {
 		w.stop(errAborted)
 	case l.now.moves != w.moves:
 		w.stop(errMoved)
+	case l.isPaused():
+		w.leaveWait()
 	}
 	return nil
 }
@@ -307,7 +316,7 @@ func (w *worker) steering() []turn.UserMessage {
 
 // acquireBreaker returns a caller of the breaker of a model's provider.
 func (w *worker) acquireBreaker(name llm.Name) (retry.Breaker, func()) {
-	c := &sharedCaller{Caller: w.runner.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model}), runner: w.runner, name: name}
+	c := &sharedCaller{Caller: w.runner.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model}), worker: w, name: name}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.caller == nil && w.now {
@@ -338,6 +347,9 @@ func (w *worker) setHold(retryNow func(context.Context) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.held = retryNow
+	if w.held != nil && w.log.isPaused() {
+		w.leaveWait()
+	}
 }
 
 // isHeld reports whether a gateway holds the turn's request.

@@ -30,6 +30,21 @@ type RecordLost struct {
 	Noticed        time.Time `json:"noticed,omitzero"` // when the store has noticed it; left out: reading
 }
 
+// ConversationPaused means that no turn of the conversation begins and no model is asked until it is resumed. The turn
+// in progress stops before it asks a model or runs a tool again.
+type ConversationPaused struct {
+	ConversationID string `json:"conversationId"`
+}
+
+// ConversationResumed means that a conversation that was paused goes on.
+type ConversationResumed struct {
+	ConversationID string `json:"conversationId"`
+}
+
+func (ConversationPaused) kind() string { return "conversation-paused" }
+
+func (ConversationResumed) kind() string { return "conversation-resumed" }
+
 func (RecordLost) kind() string { return "record-lost" }
 
 func (ConversationChanged) kind() string { return "conversation-changed" }

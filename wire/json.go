@@ -70,6 +70,10 @@ func Unmarshal(kind string, text []byte) (Body, error) {
 		return decode[InputRemoved](text)
 	case ConversationChanged{}.kind():
 		return decode[ConversationChanged](text)
+	case ConversationPaused{}.kind():
+		return decode[ConversationPaused](text)
+	case ConversationResumed{}.kind():
+		return decode[ConversationResumed](text)
 	case RecordLost{}.kind():
 		return decode[RecordLost](text)
 	case CouncilStart{}.kind():

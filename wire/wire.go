@@ -24,9 +24,10 @@ type Event struct {
 	Body Body
 }
 
-// Body is the content of an event: one of [Turn], [InputQueued], [InputRemoved], [ConversationChanged], [RecordLost],
-// [CouncilStart], [CouncilMember], [CouncilQuorum], [CouncilEnd], [LimitUsed], [LimitWaiting], [LimitWaited],
-// [Reset], [Exit], [ConnectionLost], [ConnectionBack] and [Unknown]. Only this package has bodies.
+// Body is the content of an event: one of [Turn], [InputQueued], [InputRemoved], [ConversationChanged],
+// [ConversationPaused], [ConversationResumed], [RecordLost], [CouncilStart], [CouncilMember], [CouncilQuorum],
+// [CouncilEnd], [LimitUsed], [LimitWaiting], [LimitWaited], [Reset], [Exit], [ConnectionLost], [ConnectionBack] and
+// [Unknown]. Only this package has bodies.
 type Body interface {
 	kind() string
 }
@@ -64,7 +65,7 @@ func Kept(b Body) bool {
 	switch b := b.(type) {
 	case Turn:
 		return turn.Kept(b.Event)
-	case InputQueued, InputRemoved, ConversationChanged, RecordLost:
+	case InputQueued, InputRemoved, ConversationChanged, ConversationPaused, ConversationResumed, RecordLost:
 		return true
 	}
 	return false

@@ -12,6 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/client"
 	"github.com/ridethrough/ridethrough/internal/terminal/chat"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
@@ -108,6 +109,23 @@ func (c *runCmd) showApproval(e turn.ApprovalRequested) {
 	}
 }
 
+// showPause says that the conversation is paused at the server, and how it is resumed, or that it goes on.
+func (c *runCmd) showPause(b wire.Body) {
+	_, paused := b.(wire.ConversationPaused)
+	switch v := c.view.(type) {
+	case *jsonView:
+		v.write(b)
+	case *textView:
+		v.stopCountdown()
+		if !paused {
+			v.note(screen.Amber, "%s", display.Unpaused)
+			return
+		}
+		v.note(screen.Amber, "▲ The conversation is paused; resume it on the page, or with /unpause in: ridethrough chat --server %s --continue=%s",
+			quoted(c.serverURL()), quoted(c.at))
+	}
+}
+
 // watch shows a turn until it is sealed: one with a new text, or without text the
 // turn in progress. When ctx ends, it stops the turn at the server.
 func (c *runCmd) watch(ctx context.Context, server client.Client, id, text string) error {
@@ -137,8 +155,11 @@ func (c *runCmd) watch(ctx context.Context, server client.Client, id, text strin
 		if err != nil {
 			return serverError(err)
 		}
-		if t, ok := e.Body.(wire.Turn); ok {
-			c.show(t.Event)
+		switch b := e.Body.(type) {
+		case wire.Turn:
+			c.show(b.Event)
+		case wire.ConversationPaused, wire.ConversationResumed:
+			c.showPause(b)
 		}
 	}
 	return c.verdict(ctx)

@@ -26,7 +26,8 @@ type Conversation struct {
 	Wait    *Wait     `json:"wait,omitzero"`   // the wait of that turn; left out: it does not wait
 	Queue   []Input   `json:"queue"`           // the inputs that wait for their turn, the next first
 
-	Approval *Approval `json:"approval,omitzero"` // the call that the turn waits with for the user's approval; left out: none
+	Paused   time.Time `json:"pausedSince,omitzero"` // no turn begins and no model is asked; left out: it is not paused
+	Approval *Approval `json:"approval,omitzero"`    // the call that the turn waits with for the user's approval; left out: none
 }
 
 // Approval is a tool call that waits for the user's approval.
@@ -77,6 +78,7 @@ type Summary struct {
 	Turns   int       `json:"turns,omitzero"` // that have begun, as far as is known
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"`
+	Paused  time.Time `json:"pausedSince,omitzero"` // left out: it is not
 }
 
 // Page is a part of the list of conversations.
@@ -176,7 +178,7 @@ type NewText struct {
 
 // Command is one action in a conversation, as a message of a WebSocket.
 type Command struct {
-	Do     string `json:"do"`              // "say", "compact", "again", "stop", "now", "move", "edit", "remove", "steer" or "answer"
+	Do     string `json:"do"`              // "say", "compact", "again", "stop", "now", "pause", "resume", "move", "edit", "remove", "steer" or "answer"
 	ID     string `json:"id,omitzero"`     // of the input, or of the call to answer; "" with "say" and "compact": the server chooses one
 	Text   string `json:"text,omitzero"`   // to say, or the new text of an input; with "compact" what is asked of the summary
 	TurnID string `json:"turnId,omitzero"` // of the turn to stop; "": the turn in progress, whichever it is
@@ -193,6 +195,7 @@ type Done struct {
 	Did    string `json:"did"`
 	ID     string `json:"id,omitzero"`
 	TurnID string `json:"turnId,omitzero"`
+	Paused bool   `json:"paused,omitzero"` // the conversation is: the turn begins when it is resumed
 }
 
 // Rejected is the answer to a command that was not accepted.

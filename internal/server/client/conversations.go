@@ -118,6 +118,16 @@ func (c Client) Answer(ctx context.Context, id, call string, d turn.Decision) er
 	return c.persist(ctx, pathOf(id)+"/approvals/"+url.PathEscape(call), api.NewAnswer{Decision: d})
 }
 
+// Pause pauses a conversation until Resume. It retries: to pause twice is to pause once.
+func (c Client) Pause(ctx context.Context, id string) error {
+	return c.persist(ctx, pathOf(id)+"/pause", nil)
+}
+
+// Resume ends the pause of a conversation. It retries as Pause does.
+func (c Client) Resume(ctx context.Context, id string) error {
+	return c.persist(ctx, pathOf(id)+"/resume", nil)
+}
+
 // Now ends the wait of the turn in progress.
 func (c Client) Now(ctx context.Context, id string) error {
 	return c.call(ctx, http.MethodPost, pathOf(id)+"/now", nil, nil)

@@ -25,7 +25,7 @@ import (
 // message under the same id is one, so Say reconnects after a lost connection. Once the first event is there,
 // the message is durable. The error is last.
 func (c Client) Say(ctx context.Context, conversation, turnID, text string) iter.Seq2[wire.Event, error] {
-	return c.turn(ctx, conversation, turnID, func(ctx context.Context, _ int64) (io.ReadCloser, error) {
+	return c.turn(ctx, conversation, turnID, true, func(ctx context.Context, _ int64) (io.ReadCloser, error) {
 		body, err := json.Marshal(api.NewTurn{Text: text, ID: turnID})
 		if err != nil {
 			return nil, err
@@ -36,17 +36,23 @@ func (c Client) Say(ctx context.Context, conversation, turnID, text string) iter
 
 // Watch yields the events of a turn that has begun.
 func (c Client) Watch(ctx context.Context, conversation, turnID string) iter.Seq2[wire.Event, error] {
-	return c.turn(ctx, conversation, turnID, c.attach(conversation))
+	return c.turn(ctx, conversation, turnID, false, c.attach(conversation))
 }
 
-// turn yields the events of a turn until it is sealed; open makes the first connection.
-func (c Client) turn(ctx context.Context, conversation, turnID string, open opener) iter.Seq2[wire.Event, error] {
+// turn yields the events of a turn until it is sealed, and the pauses of its conversation meanwhile; open makes the
+// first connection. began: those before the turn's first event are meant too.
+func (c Client) turn(ctx context.Context, conversation, turnID string, began bool, open opener) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
 		f := &follower{policy: policy.Interactive(), open: open, reopen: c.attach(conversation)}
 		f.yield = func(e wire.Event) bool {
+			switch e.Body.(type) {
+			case wire.ConversationPaused, wire.ConversationResumed:
+				return !began || yield(e, nil)
+			}
 			if wire.TurnOf(e.Body) != turnID {
 				return true
 			}
+			began = true
 			return yield(e, nil) && !sealed(e.Body)
 		}
 		if err := f.follow(ctx); err != nil && ctx.Err() == nil {

@@ -17,19 +17,18 @@ import (
 func (a *API) do(ctx context.Context, id string, c api.Command) (d api.Done, err error) {
 	d = api.Done{Did: c.Do, ID: c.ID, TurnID: c.TurnID}
 	switch c.Do {
-	case "say":
+	case "say", "compact", "again":
 		d.ID = ""
-		d.TurnID, err = a.Runner.Submit(ctx, id, c.ID, c.Text)
-	case "compact":
-		d.ID = ""
-		d.TurnID, err = a.Runner.Compact(ctx, id, c.ID, c.Text)
-	case "again":
-		d.ID = ""
-		d.TurnID, err = a.repeat(ctx, id, c)
+		d.TurnID, err = a.addTurn(ctx, id, c)
+		d.Paused = err == nil && a.isPaused(ctx, id)
 	case "stop":
 		err = a.Runner.Stop(ctx, id, c.TurnID)
 	case "now":
 		err = a.Runner.RetryNow(ctx, id)
+	case "pause":
+		err = a.Runner.Pause(ctx, id)
+	case "resume":
+		err = a.Runner.Resume(ctx, id)
 	case "move":
 		err = a.move(ctx, id, c.Model)
 	case "edit":
@@ -41,9 +40,28 @@ func (a *API) do(ctx context.Context, id string, c api.Command) (d api.Done, err
 	case "answer":
 		err = a.Runner.Answer(ctx, id, c.ID, c.Decision)
 	default:
-		err = rest.Problem(http.StatusBadRequest, `want {"do":"say"}, or compact, again, stop, now, move, edit, remove, steer, answer`)
+		err = rest.Problem(http.StatusBadRequest, `want {"do":"say"}, or compact, again, stop, now, pause, resume, move, edit, remove, steer, answer`)
 	}
 	return d, err
+}
+
+// addTurn adds the input of a command that begins a turn.
+func (a *API) addTurn(ctx context.Context, id string, c api.Command) (turnID string, err error) {
+	switch {
+	case c.Do == "say":
+		return a.Runner.Submit(ctx, id, c.ID, c.Text)
+	case c.Do == "compact":
+		return a.Runner.Compact(ctx, id, c.ID, c.Text)
+	case c.UntilReset:
+		return a.Runner.WaitForWindow(ctx, id, c.ID)
+	}
+	return a.Runner.RetryTurn(ctx, id, c.ID)
+}
+
+// isPaused reports whether a conversation is paused, as far as is known.
+func (a *API) isPaused(ctx context.Context, id string) bool {
+	v, err := a.Runner.Get(ctx, id)
+	return err == nil && !v.Paused.IsZero()
 }
 
 // traced returns the context of a request, in which its turn is a child of its client's span.
@@ -88,14 +106,6 @@ func (a *API) again(w http.ResponseWriter, r *http.Request) error {
 	return a.answerDo(w, r, api.Command{Do: "again", ID: b.ID, UntilReset: b.UntilReset})
 }
 
-// repeat starts the turn that asks again.
-func (a *API) repeat(ctx context.Context, id string, c api.Command) (string, error) {
-	if c.UntilReset {
-		return a.Runner.WaitForWindow(ctx, id, c.ID)
-	}
-	return a.Runner.RetryTurn(ctx, id, c.ID)
-}
-
 func (a *API) compact(w http.ResponseWriter, r *http.Request) error {
 	b, err := rest.Read[api.Compact](w, r, textBound)
 	if err != nil {
@@ -112,11 +122,14 @@ func (a *API) stop(w http.ResponseWriter, r *http.Request) error {
 	return a.answerDo(w, r, api.Command{Do: "stop", TurnID: b.TurnID})
 }
 
-func (a *API) now(w http.ResponseWriter, r *http.Request) error {
-	if _, err := rest.Read[struct{}](w, r, rest.ActionBound); err != nil {
-		return err
+// command returns the operation of a command that is about the conversation and has no body.
+func (a *API) command(do string) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if _, err := rest.Read[struct{}](w, r, rest.ActionBound); err != nil {
+			return err
+		}
+		return a.answerDo(w, r, api.Command{Do: do})
 	}
-	return a.answerDo(w, r, api.Command{Do: "now"})
 }
 
 // move lets the turn that waits ask another model.

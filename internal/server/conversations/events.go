@@ -42,18 +42,26 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, kind string, events
 	}
 }
 
-// inputFilter selects the events of one input: those of its turn, or of the turn that it steers.
+// inputFilter selects the events of one input: those of its turn, or of the turn that it steers, and the pauses of the
+// conversation meanwhile.
 type inputFilter struct {
-	input string
-	turn  string // "": no turn has taken it yet
+	input  string
+	turn   string     // "": no turn has taken it yet
+	began  bool       // an event has been selected
+	paused wire.Event // the pause in which the input has come; zero: there was none
 }
 
 // filter returns the events of the input, until its turn is sealed or it is removed.
 func (f *inputFilter) filter(all iter.Seq2[wire.Event, error]) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
 		for e, err := range all {
-			if err == nil && !f.selects(e.Body) {
+			if err == nil && !f.selects(e) {
 				continue
+			}
+			if p := f.paused; p.Body != nil {
+				if f.paused = (wire.Event{}); !yield(p, nil) {
+					return
+				}
 			}
 			if !yield(e, err) || endsInput(e.Body) {
 				return
@@ -63,7 +71,24 @@ func (f *inputFilter) filter(all iter.Seq2[wire.Event, error]) iter.Seq2[wire.Ev
 }
 
 // selects reports whether an event is the input's, and notes the turn that takes the input.
-func (f *inputFilter) selects(b wire.Body) bool {
+func (f *inputFilter) selects(e wire.Event) bool {
+	switch e.Body.(type) {
+	case wire.ConversationPaused:
+		if !f.began {
+			f.paused = e
+		}
+		return f.began
+	case wire.ConversationResumed:
+		f.paused = wire.Event{}
+		return f.began
+	}
+	selected := f.isOf(e.Body)
+	f.began = f.began || selected
+	return selected
+}
+
+// isOf reports whether an event is the input's or its turn's.
+func (f *inputFilter) isOf(b wire.Body) bool {
 	turnID := wire.TurnOf(b)
 	if e, ok := b.(wire.Turn); ok {
 		m, _ := e.Event.(turn.UserMessage)

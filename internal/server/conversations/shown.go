@@ -37,14 +37,18 @@ func turnOf(w *conversation.Wait, now time.Time) live.TurnWait {
 		Upstream: history.ConversationUpstream(w.Name.Provider), WaitView: live.ViewWait(&w.Wait, w.Run.Tries-1, w.Began, now),
 	}
 	v.Code = w.Fault.ShortCode()
-	if w.Trying {
-		v.State, v.Due, v.RemainingMs = "trying", time.Time{}, 0
+	left := v.RemainingMs
+	switch {
+	case w.Paused:
+		v.State, v.Due, v.RemainingMs = "paused", time.Time{}, 0
+	case w.Trying:
+		v.State, v.Due, v.RemainingMs, left = "trying", time.Time{}, 0, 0
 	}
 	slept := w.Run.Slept
 	if w.Verdict.Window { // of which the budget knows nothing
 		slept = w.Waited + w.Verdict.Wait
 	}
-	v.WaitedMs = max(0, slept.Milliseconds()-v.RemainingMs)
+	v.WaitedMs = max(0, slept.Milliseconds()-left)
 	return v
 }
 

@@ -203,6 +203,8 @@ func bodies() []wire.Body {
 		wire.Reset{},
 		wire.Exit{},
 		wire.ConversationChanged{},
+		wire.ConversationPaused{},
+		wire.ConversationResumed{},
 		wire.RecordLost{},
 		wire.ConnectionLost{},
 		wire.ConnectionBack{},

@@ -108,7 +108,7 @@ type TurnWait struct {
 	Conversation string `json:"conversation"`
 	Title        string `json:"title,omitzero"`
 	Turn         string `json:"turn"`
-	State        string `json:"state"` // "waiting", "trying"
+	State        string `json:"state"` // "waiting", "trying", "paused" with its conversation
 	Provider     string `json:"provider"`
 	Model        string `json:"model"`
 	Upstream     string `json:"upstream"`        // its name among the upstreams

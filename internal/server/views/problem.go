@@ -23,6 +23,7 @@ var known = []struct {
 	{store.ErrInvalid, http.StatusBadRequest, "invalid-input"},
 	{conversation.ErrIdle, http.StatusConflict, "not-running"},
 	{conversation.ErrNotWaiting, http.StatusConflict, "not-waiting"},
+	{conversation.ErrPaused, http.StatusConflict, "paused"},
 	{conversation.ErrAnswered, http.StatusConflict, "answered"},
 	{conversation.ErrStopped, http.StatusConflict, "already-stopped"},
 	{conversation.ErrNotQueued, http.StatusConflict, "not-queued"},

@@ -17,7 +17,7 @@ import (
 func Of(v conversation.View, now time.Time) api.Conversation {
 	c := api.Conversation{
 		ID: v.ID, Settings: v.Settings, Created: api.Time(v.Created), Changed: api.Time(v.Changed),
-		Seq: v.Last, TurnID: v.Turn, Queue: QueueOf(v.Inputs),
+		Seq: v.Last, TurnID: v.Turn, Queue: QueueOf(v.Inputs), Paused: api.Time(v.Paused),
 	}
 	if w := v.Wait; w != nil {
 		c.Wait = &api.Wait{
@@ -42,7 +42,7 @@ func ApprovalsOf(all []conversation.Approval) []api.Approval {
 
 // From returns the conversation of its JSON.
 func From(c api.Conversation) conversation.View {
-	v := conversation.View{ID: c.ID, Settings: c.Settings, Created: c.Created, Changed: c.Changed, Last: c.Seq, Turn: c.TurnID}
+	v := conversation.View{ID: c.ID, Settings: c.Settings, Created: c.Created, Changed: c.Changed, Last: c.Seq, Turn: c.TurnID, Paused: c.Paused}
 	if w := c.Wait; w != nil {
 		v.Wait = &conversation.Wait{Conversation: v.ID, Title: v.Settings.Title, Turn: v.Turn, Retry: turn.Retry{Wait: policy.Wait{
 			Run: policy.Run{Tries: int(w.Retry)}, Fault: &fault.Error{Kind: fault.KindOf(w.Kind), Message: w.Message}, Due: w.Until,
@@ -59,13 +59,13 @@ func From(c api.Conversation) conversation.View {
 
 // SummaryOf returns a conversation as it is in lists.
 func SummaryOf(v conversation.View) api.Summary {
-	return api.Summary{ID: v.ID, Title: v.Settings.Title, Model: v.Settings.Model, Turns: v.Turns, Created: api.Time(v.Created), Changed: api.Time(v.Changed)}
+	return api.Summary{ID: v.ID, Title: v.Settings.Title, Model: v.Settings.Model, Turns: v.Turns, Created: api.Time(v.Created), Changed: api.Time(v.Changed), Paused: api.Time(v.Paused)}
 }
 
 // FromSummary returns the conversation of a list, with what the list has of it.
 func FromSummary(s api.Summary) conversation.View {
 	return conversation.View{
-		ID: s.ID, Settings: conversation.Settings{Title: s.Title, Model: s.Model}, Turns: s.Turns, Created: s.Created, Changed: s.Changed,
+		ID: s.ID, Settings: conversation.Settings{Title: s.Title, Model: s.Model}, Turns: s.Turns, Created: s.Created, Changed: s.Changed, Paused: s.Paused,
 	}
 }
 

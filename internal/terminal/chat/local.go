@@ -169,6 +169,10 @@ func (l *local) Do(ctx context.Context, c tui.Command) error {
 		return err
 	case tui.Move:
 		return l.move(ctx, c.Model)
+	case tui.Pause:
+		return l.runner.Pause(ctx, l.id)
+	case tui.Unpause:
+		return l.runner.Resume(ctx, l.id)
 	case tui.RetryNow:
 		return l.runner.RetryNow(ctx, l.id)
 	case tui.Cancel:

@@ -82,6 +82,10 @@ func (r *remote) Do(ctx context.Context, c tui.Command) error {
 		return r.client.Again(ctx, r.id, c.ID, c.UntilReset)
 	case tui.Move:
 		return r.client.Move(ctx, r.id, c.Model)
+	case tui.Pause:
+		return r.client.Pause(ctx, r.id)
+	case tui.Unpause:
+		return r.client.Resume(ctx, r.id)
 	case tui.RetryNow:
 		return r.client.Now(ctx, r.id)
 	case tui.Cancel:

@@ -29,6 +29,8 @@ const (
 	Compacted = "· the conversation was too long and has been shortened"
 	LostPart  = "▲ A part of this conversation was lost in the store"
 	Canceled  = "Canceled."
+	Paused    = "▲ Paused: no model is asked until /unpause, and what you say waits"
+	Unpaused  = "· the conversation goes on"
 )
 
 // CompactedLine says that the history was made smaller, and by how much.

@@ -49,7 +49,7 @@ type Conversation interface {
 }
 
 // Command is a request to a conversation: [Send], [Compact], [Remove], [Steer], [Retry], [Move], [RetryNow],
-// [Cancel], [Answer] or [Change].
+// [Pause], [Unpause], [Cancel], [Answer] or [Change].
 type Command interface{ command() }
 
 // The commands. A repeated Send, Compact or Retry with the same ID has no effect.
@@ -64,6 +64,8 @@ type (
 	}
 	Move     struct{ Model string }                   // ask another model in the turn in progress, which waits
 	RetryNow struct{}                                 // end the wait of the turn in progress
+	Pause    struct{}                                 // ask no model and begin no turn until Unpause
+	Unpause  struct{}                                 // end the pause of the conversation
 	Cancel   struct{ ID string }                      // cancel a turn; "": the one in progress
 	Change   struct{ Settings conversation.Settings } // use other settings from the next turn on
 	Answer   struct {                                 // answer whether a call may run
@@ -79,6 +81,8 @@ func (Steer) command()    {}
 func (Retry) command()    {}
 func (Move) command()     {}
 func (RetryNow) command() {}
+func (Pause) command()    {}
+func (Unpause) command()  {}
 func (Cancel) command()   {}
 func (Change) command()   {}
 func (Answer) command()   {}

@@ -58,6 +58,10 @@ func (m *model) onEvent(e wire.Event) tea.Cmd {
 		m.dequeue(b.TurnID)
 	case wire.ConversationChanged:
 		m.onSettings(b.Settings)
+	case wire.ConversationPaused:
+		m.onPaused(true)
+	case wire.ConversationResumed:
+		m.onPaused(false)
 	case wire.RecordLost:
 		m.emit(m.paint.red(display.LostPart))
 	case wire.ConnectionLost:

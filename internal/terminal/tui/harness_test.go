@@ -104,6 +104,10 @@ func (c *serviceConversation) Attach(ctx context.Context, after int64) iter.Seq2
 
 func (c *serviceConversation) Do(ctx context.Context, command tui.Command) (err error) {
 	switch command := command.(type) {
+	case tui.Pause:
+		return c.s.runner.Pause(ctx, c.id)
+	case tui.Unpause:
+		return c.s.runner.Resume(ctx, c.id)
 	case tui.Send:
 		if err = c.s.sendErr; err == nil {
 			_, err = c.s.runner.Submit(ctx, c.id, command.ID, command.Text)

@@ -35,6 +35,7 @@ type model struct {
 	feed        *feed
 	settings    conversation.Settings
 	opening     bool            // a conversation is being opened
+	paused      bool            // the conversation is
 	outbox      []input         // prompts that the conversation has not accepted yet
 	sending     bool            // the first of them is being sent
 	knownInputs map[string]bool // ids of the inputs that events have mentioned

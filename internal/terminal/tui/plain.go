@@ -35,6 +35,7 @@ type plainSession struct {
 	midline   bool
 	spending  spending
 	wait      *policy.Wait
+	paused    bool // the conversation is
 	failed    *Failure
 	begun     turn.Start // of the last turn
 	question  question
@@ -83,7 +84,7 @@ func (ps *plainSession) loop(ctx context.Context) error {
 		return err
 	}
 	lines := ps.readLines(ctx)
-	for lines != nil || len(ps.openTurns) > 0 {
+	for lines != nil || len(ps.openTurns) > 0 && !ps.paused {
 		var events chan wire.Event
 		if ps.feed != nil {
 			events = ps.feed.events
@@ -211,6 +212,7 @@ func (ps *plainSession) attach(ctx context.Context, conv Conversation) error {
 		return err
 	}
 	ps.settings, ps.lastBefore = view.Settings, view.Last
+	ps.onPaused(!view.Paused.IsZero())
 	ps.feed = follow(ctx, conv)
 	if view.Turn != "" {
 		ps.openTurns[view.Turn] = true
@@ -248,6 +250,11 @@ func (ps *plainSession) onEvent(e wire.Event) {
 	switch b := e.Body.(type) {
 	case wire.ConversationChanged:
 		ps.settings.Model = b.Model
+	case wire.ConversationPaused, wire.ConversationResumed:
+		if e.Seq > ps.lastBefore {
+			_, paused := b.(wire.ConversationPaused)
+			ps.onPaused(paused)
+		}
 	case wire.RecordLost:
 		ps.line(display.LostPart)
 	case wire.InputRemoved:

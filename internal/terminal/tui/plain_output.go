@@ -116,6 +116,8 @@ func (ps *plainSession) runCommand(ctx context.Context, c slashCommand) (quit bo
 		for _, line := range ps.spending.lines(time.Now()) {
 			ps.line(line)
 		}
+	case "pause", "unpause":
+		err = ps.setPaused(ctx, c.name)
 	case "again", "wait", "now", "stop":
 		err = ps.control(ctx, c.name)
 	default:
@@ -179,6 +181,6 @@ func (ps *plainSession) closeConversation() {
 	if err := ps.conv.Close(); err != nil {
 		ps.line("× Could not close the conversation: " + err.Error())
 	}
-	ps.conv, ps.feed, ps.failed, ps.wait, ps.streamed, ps.question, ps.spending = nil, nil, nil, nil, "", question{}, spending{}
+	ps.conv, ps.feed, ps.failed, ps.wait, ps.streamed, ps.question, ps.spending, ps.paused = nil, nil, nil, nil, "", question{}, spending{}, false
 	clear(ps.openTurns)
 }

@@ -207,7 +207,7 @@ func (m *model) leaveConversation() tea.Cmd {
 		m.printWrapped(m.paint.amber, "· The turn in progress is kept: /resume continues it")
 	}
 	m.question = question{} // unanswered: it is asked again when the conversation continues
-	m.feed, m.replay, m.turn, m.queue, m.calls, m.wait, m.lost = nil, replay{}, turnState{}, nil, nil, nil, nil
+	m.feed, m.replay, m.turn, m.queue, m.calls, m.wait, m.lost, m.paused = nil, replay{}, turnState{}, nil, nil, nil, nil, false
 	conv := m.conv
 	m.conv, m.settings.Title, m.spending = nil, "", spending{}
 	if conv == nil {

@@ -36,9 +36,11 @@ func slashCommands() []completion {
 		{"/help", "keys and commands"},
 		{"/model", "NAME: switch to another model, in a wait also this turn"},
 		{"/new", "start a new conversation"},
+		{"/pause", "ask no model here until /unpause; what you say waits"},
 		{"/quit", "quit; the conversation is kept"},
 		{"/resume", "choose a conversation to continue"},
 		{"/title", "WORDS: give this conversation a title"},
+		{"/unpause", "end the pause of this conversation"},
 		{"/usage", "tokens, waits and retries of this turn and this conversation"},
 	}
 }
@@ -63,6 +65,8 @@ func (m *model) runCommand(c slashCommand) tea.Cmd {
 		cmd := m.leaveConversation()
 		m.emit("", m.paint.faint("· a new conversation"))
 		return cmd
+	case "pause", "unpause":
+		return m.setPaused(c.name)
 	case "quit", "exit":
 		m.clearComposer()
 		return m.quit()

@@ -58,6 +58,7 @@ func (m *model) nextChange(now time.Time) (after time.Duration, need bool) {
 	switch {
 	case m.lost != nil:
 		soonest(display.NextChange(m.lostDue.Sub(now)))
+	case m.paused: // its line stays as it is
 	case m.wait != nil:
 		soonest(display.NextChange(m.wait.Due.Sub(now)))
 		soonest(m.wait.urged.Add(urgedFor).Sub(now))

@@ -113,6 +113,8 @@ func (m *model) statusLine(now time.Time) string {
 		return m.paint.amber(truncate("Canceling… (Ctrl+C again quits; the conversation is kept)", m.width))
 	case m.lost != nil:
 		return m.paint.amber(truncate(lostLine(m.lostDue.Sub(now), int(m.lost.Retry), now, m.width), m.width))
+	case m.paused:
+		return m.paint.amber(truncate(display.Paused, m.width))
 	case m.wait != nil:
 		var keys []string
 		if !m.hasDraft() {
