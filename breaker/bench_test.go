@@ -46,7 +46,8 @@ type noNews struct{ b *testing.B }
 func (p noNews) Tell(n breaker.News)              { p.b.Errorf("the peers are told of %s, want nothing", n.What) }
 func (noNews) Turn(breaker.Circuit, int) int      { return 9 }
 func (noNews) Share(breaker.Circuit, int) float64 { return 0.1 }
-func (noNews) Number() int                        { return 10 }
+func (noNews) Part() float64                      { return 0.1 }
+func (noNews) Others() breaker.Load               { return breaker.Load{} }
 
 // BenchmarkTwoClocks is a baseline of BenchmarkPass: it looks at the clock once
 // when a call enters and once when it leaves.

@@ -84,7 +84,7 @@ func (b *Breaker) Traffic() (current, usual, peak float64) {
 // many usual calls per second. It slows down at a fault before batch faultAt.
 func Batches(calls, n, faultAt int, usual float64) []float64 {
 	b := &Breaker{traffic: traffic{sum: usual * bucketLength.Seconds(), weight: 1}}
-	ci := circuit{breaker: b, slowStart: slowStart{on: true, batch: 1, entered: calls, share: 1}}
+	ci := circuit{breaker: b, slowStart: slowStart{on: true, batch: 1, entered: calls, waited: calls, share: 1}}
 	var all []float64
 	for i := range n {
 		if i == faultAt && faultAt > 0 {

@@ -33,7 +33,7 @@ func TestBreaker_NextProbeFollowsACanceledOneAtItsSpacing(t *testing.T) {
 		next := acquire(t, &g)
 		start := time.Now()
 		probe.Report(&fault.Error{Kind: fault.Canceled})
-		if err := <-next; err != nil || time.Since(start) != 250*time.Millisecond {
+		if err := <-next; err != nil || time.Since(start).Round(10*time.Millisecond) != 250*time.Millisecond {
 			t.Errorf("after a canceled probe the next call: %v after %v, want a permit after 250ms", err, time.Since(start))
 		}
 	})
@@ -119,7 +119,7 @@ func TestBreaker_CallThatWaitsForAProbeGoesBesideSleepingCalls(t *testing.T) {
 		}
 		start := time.Now()
 		probe.Report(&fault.Error{Kind: fault.Canceled})
-		if err := <-waits[0]; err != nil || time.Since(start) != 250*time.Millisecond {
+		if err := <-waits[0]; err != nil || time.Since(start).Round(10*time.Millisecond) != 250*time.Millisecond {
 			t.Errorf("the first that waits: %v after %v, want a permit after 250ms", err, time.Since(start))
 		}
 		u.back()

@@ -400,9 +400,9 @@ func TestBreaker_ProbeIsWaitedForHalfAMinute(t *testing.T) {
 func TestBreaker_ProbesOfAnOlderOutageAreFurtherApart(t *testing.T) {
 	tests := []struct{ age, apart time.Duration }{
 		{time.Second, 250 * time.Millisecond},
-		{5 * time.Second, 250 * time.Millisecond},
-		{30 * time.Second, 2500 * time.Millisecond},
-		{60 * time.Second, 10 * time.Second},
+		{5 * time.Second, 320 * time.Millisecond},
+		{30 * time.Second, 2750 * time.Millisecond},
+		{60 * time.Second, 10250 * time.Millisecond},
 		{105 * time.Second, 30 * time.Second},
 		{5 * time.Hour, 30 * time.Second},
 	}

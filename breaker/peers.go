@@ -18,8 +18,46 @@ type Peers interface {
 	Turn(c Circuit, probes int) int
 	// Share returns which share of all calls that wait in a circuit wait here, where so many do.
 	Share(c Circuit, waiting int) float64
-	// Number returns how many breakers there are, this one included.
-	Number() int
+	// Part returns this breaker's part of what all of them have in common, by what passes through each: up to 1.
+	Part() float64
+	// Others returns what passes through all others together.
+	Others() Load
+}
+
+// Load is what passes through a breaker.
+type Load struct {
+	Usual   float64 // calls a second, outside of outages
+	Peak    float64 // calls in the busiest second of the outage that is on; 0: there is none
+	Retries float64 // calls that wait for a retry token
+}
+
+// Load returns what passes through the breaker.
+func (b *Breaker) Load() Load {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.traffic.at != 0 {
+		b.traffic.roll(b.now(), b.degraded > 0)
+	}
+	l := Load{Usual: b.traffic.usual(), Retries: float64(b.noToken.n)}
+	if b.degraded > 0 {
+		l.Peak = b.traffic.peak
+	}
+	return l
+}
+
+// rates returns how many calls come in a second, here and at all breakers together: usually, or in the busiest second
+// of the outage.
+func (b *Breaker) rates() (own, all float64) {
+	t := &b.traffic
+	if b.peers == nil {
+		own = max(t.usual(), t.peak)
+		return own, own
+	}
+	others := b.peers.Others()
+	if usual, peak := t.usual()+others.Usual, t.peak+others.Peak; usual < peak {
+		return t.peak, peak
+	}
+	return t.usual(), t.usual() + others.Usual
 }
 
 // Circuit names a circuit, the same in all breakers of an upstream.
@@ -278,5 +316,5 @@ func (b *Breaker) part() float64 {
 	if b.peers == nil {
 		return 1
 	}
-	return 1 / float64(b.peers.Number())
+	return b.peers.Part()
 }

@@ -18,7 +18,8 @@ type told struct {
 func (p *told) Tell(n breaker.News)              { p.news = append(p.news, n) }
 func (p *told) Turn(breaker.Circuit, int) int    { return p.turn }
 func (*told) Share(breaker.Circuit, int) float64 { return 0.1 }
-func (*told) Number() int                        { return 10 }
+func (*told) Part() float64                      { return 0.1 }
+func (*told) Others() breaker.Load               { return breaker.Load{} }
 
 // down10 are the news of an outage of the model opus that is ten minutes old.
 func down10(what breaker.What, probes int) breaker.News {

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	minSpacing   = 250 * time.Millisecond // between two probes
+	minSpacing   = 250 * time.Millisecond // between two probes, to which age²/aging is added
 	maxSpacing   = 30 * time.Second       // that they may have to be apart
-	aging        = 360 * time.Second      // age²/aging between probes: 2 a minute when waits exceed one
+	aging        = 360 * time.Second      // 2 a minute when waits exceed one
 	probeLimit   = 30 * time.Second       // a probe that takes longer is not waited for
 	silentLimit  = time.Minute            // the same where the outage is a silence: the next one would be as silent
 	refusalLimit = time.Second            // a refusal after a stated wait comes sooner than this
@@ -108,7 +108,7 @@ func (ci *circuit) firstProbe(now time.Time) time.Time {
 func (ci *circuit) spacing() time.Duration {
 	age := ci.probedAt.Sub(ci.firstFault).Seconds()
 	apart := time.Duration(age * age / aging.Seconds() * float64(time.Second))
-	return min(max(apart, minSpacing), maxSpacing)
+	return min(minSpacing+apart, maxSpacing)
 }
 
 // nextEarlyProbe is when a sleeping call is woken as a probe: never more often

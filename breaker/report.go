@@ -92,7 +92,6 @@ func (ci *circuit) end(now time.Time) (free []*Caller) {
 	if ci.open {
 		stated := ci.statedWait()
 		ci.close()
-		ci.startShare = ci.share(ci.waiting())
 		if free = append(ci.awaitingProbe.drain(), ci.sleeping.drain()...); stated {
 			slices.SortStableFunc(free, (*Caller).before)
 		}

@@ -11,6 +11,7 @@ import (
 const (
 	startInterval = 25 * time.Millisecond // between two batches of calls that wait at the breaker
 	batchInterval = time.Second           // between two batches of [Breaker.SlowStart]
+	crest         = 1.9                   // times the usual rate: with what comes by chance, and past the slow start, it is about twice
 )
 
 // SlowStart starts work that waits for the upstream elsewhere, such as jobs in a
@@ -60,6 +61,7 @@ type slowStart struct {
 	slowed  bool    // a fault has ended its growth
 	credit  float64 // calls that may go now
 	entered int     // calls that have been in it
+	waited  int     // of these, what has waited for it
 	share   float64 // this breaker's share of the calls that wait in the fleet
 	at      time.Time
 }
@@ -71,6 +73,9 @@ func (b *Breaker) release(free []*Caller, k key, now time.Time) {
 		return
 	}
 	ci := b.circuit(k, now)
+	if !ci.slowStart.on {
+		ci.startShare = ci.share(len(free))
+	}
 	for _, c := range free {
 		if b.outage(c) == nil {
 			ci.enqueue(c)
@@ -79,6 +84,7 @@ func (b *Breaker) release(free []*Caller, k key, now time.Time) {
 		}
 	}
 	if ci.slowStart.on {
+		ci.slowStart.waited = ci.slowStart.entered
 		ci.advance(now)
 	} else {
 		ci.forget()
@@ -120,20 +126,32 @@ func (ci *circuit) startBatch(now time.Time) {
 func (ci *circuit) batch() float64 {
 	p, most := &ci.slowStart, ci.maxBatch()
 	if p.batch == 1 && !p.slowed {
-		return p.share
+		return 1
 	}
-	least := max(float64(p.entered)/20, ci.breaker.traffic.usual()) * startInterval.Seconds()
+	least := max(p.within20s(), ci.breaker.traffic.usual()) * startInterval.Seconds()
 	return min(max(p.batch*p.share, least), most)
 }
 
-// maxBatch returns the most calls of an interval: twice the usual rate, but at
-// least as many as probes in a young outage, and all of them within twenty
-// seconds. A small number does not go all at once.
+// maxBatch returns the most calls of an interval: nearly twice the usual rate, but at
+// least as many as probes in a young outage, and all that have waited within
+// twenty seconds. A small number does not go all at once. Where several breakers are joined, each lets go what comes
+// there, and of the rest its share, so that all end at the same time.
 func (ci *circuit) maxBatch() float64 {
-	n, t := float64(ci.slowStart.entered), &ci.breaker.traffic
-	rate := min(max(2*max(t.usual(), t.peak), n/20, ci.slowStart.share/minSpacing.Seconds()), 1.6*n)
+	share := ci.slowStart.share
+	n := float64(ci.slowStart.entered) / share // in all of them
+	own, all := ci.breaker.rates()
+	rate := min(max(crest*all, ci.slowStart.within20s()/share, 1/minSpacing.Seconds()), 1.6*n)
+	if rate > all {
+		rate = own + share*(rate-all)
+	} else {
+		rate *= share
+	}
 	return rate * startInterval.Seconds()
 }
+
+// within20s returns the calls a second with which all that have waited go within twenty seconds, or as many that have
+// come since.
+func (p *slowStart) within20s() float64 { return float64(max(p.waited, p.entered-p.waited)) / 20 }
 
 // slowDown halves the batches at a fault.
 func (p *slowStart) slowDown() {

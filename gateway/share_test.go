@@ -19,7 +19,8 @@ type toldPeers struct{ news []breaker.News }
 func (p *toldPeers) Tell(n breaker.News)              { p.news = append(p.news, n) }
 func (*toldPeers) Turn(breaker.Circuit, int) int      { return 0 }
 func (*toldPeers) Share(breaker.Circuit, int) float64 { return 1 }
-func (*toldPeers) Number() int                        { return 2 }
+func (*toldPeers) Part() float64                      { return 1 }
+func (*toldPeers) Others() breaker.Load               { return breaker.Load{} }
 
 func TestGateway_BreakersAreSharedOnceEach(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

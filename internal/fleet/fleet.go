@@ -95,6 +95,7 @@ type Fleet struct {
 	closed    bool
 	receivers map[string][]func(from string, body []byte)
 	watchers  []func()
+	says      func() any // what signs of life carry
 }
 
 // envelope is a message.
@@ -151,6 +152,18 @@ func On[T any](f *Fleet, kind string, receive func(from string, message T)) {
 			receive(from, message)
 		}
 	})
+}
+
+// OnBeat has each sign of life carry what tell returns, and calls hear for those of the others as [On] does.
+func OnBeat[T any](f *Fleet, tell func() T, hear func(from string, about T)) {
+	On(f, alive, func(from string, about T) {
+		if from != f.ID {
+			hear(from, about)
+		}
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.says = func() any { return tell() }
 }
 
 // OnChange calls changed after another replica has come or gone, and after the connection is lost or there again.
@@ -266,9 +279,14 @@ func (f *Fleet) beat() {
 	in := time.Duration((0.9 + 0.2*f.Rand()) * float64(beat))
 	f.next = now.Add(in)
 	f.timer.Reset(in)
+	says := f.says
 	f.mu.Unlock()
 	f.notify(changed)
-	_ = f.Send(alive, nil)
+	var about any
+	if says != nil {
+		about = says()
+	}
+	_ = f.Send(alive, about)
 }
 
 // expire forgets what has not been heard for too long.

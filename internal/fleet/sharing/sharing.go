@@ -36,6 +36,7 @@ type Sharing struct {
 func Start(f *fleet.Fleet) *Sharing {
 	s := &Sharing{fleet: f, upstreams: map[string]*peers{}}
 	fleet.On(f, kind, s.receive)
+	fleet.OnBeat(f, s.loads, s.heardLoads)
 	f.OnChange(s.update)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +57,11 @@ func (s *Sharing) Close() {
 func (s *Sharing) Join(upstream string, b *breaker.Breaker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := &peers{fleet: s.fleet, upstream: upstream, breaker: b, reports: map[report]waits{}, order: map[breaker.Circuit]place{}}
+	p := &peers{
+		fleet: s.fleet, upstream: upstream, breaker: b, members: s.fleet.Members(),
+		loads: map[string]breaker.Load{}, reports: map[report]waits{}, order: map[breaker.Circuit]place{},
+	}
+	p.divide()
 	s.upstreams[upstream] = p
 	b.Join(p)
 }
@@ -144,6 +149,11 @@ type peers struct {
 	breaker  *breaker.Breaker
 
 	mu      sync.Mutex
+	members []string                // the replicas that live
+	own     breaker.Load            // as the others were told
+	loads   map[string]breaker.Load // of the others
+	others  breaker.Load            // their sum
+	part    float64                 // of what all have in common
 	reports map[report]waits
 	order   map[breaker.Circuit]place
 }
@@ -196,9 +206,6 @@ func (p *peers) Share(c breaker.Circuit, waiting int) float64 {
 	return float64(waiting) / float64(waiting+p.order[c].waiting)
 }
 
-// Number implements breaker.Peers.
-func (p *peers) Number() int { return p.fleet.Number() }
-
 // note notes how many calls wait in a circuit of another replica.
 func (p *peers) note(from string, n breaker.News, now time.Time) {
 	p.mu.Lock()
@@ -216,6 +223,8 @@ func (p *peers) note(from string, n breaker.News, now time.Time) {
 func (p *peers) review(members []string, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.members = members
+	p.divide()
 	for r, w := range p.reports {
 		if now.Sub(w.at) > outdated || !slices.Contains(members, r.from) {
 			delete(p.reports, r)
