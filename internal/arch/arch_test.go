@@ -80,7 +80,8 @@ var house = []row{
 	{floor: 2, path: "internal/natstest", parts: "github.com/nats-io/nats-server"},
 	{floor: 2, path: "store/background", uses: "store retry"},
 	{floor: 2, path: "internal/fleet", uses: "internal/clock"},
-	{floor: 2, path: "internal/fleet/sharing", uses: "breaker fault internal/clock internal/fleet"},
+	{floor: 2, path: "internal/fleet/fleettest", uses: "internal/fleet"},
+	{floor: 2, path: "internal/fleet/sharing", uses: "breaker internal/clock internal/fleet internal/told"},
 	{floor: 2, path: "internal/fleet/storelink", uses: "internal/fleet retry store"},
 	{floor: 2, path: "conversation", uses: "agent store fault breaker llm policy retry tool turn wire"},
 

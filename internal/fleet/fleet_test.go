@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/fleet"
+	"github.com/ridethrough/ridethrough/internal/fleet/fleettest"
 )
 
 // join joins replicas a, b, c … by a network.
@@ -26,27 +27,18 @@ func join(t *testing.T, n *fleet.Network, number int) []*fleet.Fleet {
 	return all
 }
 
-// wantMembers checks whom a replica takes for alive.
-func wantMembers(t *testing.T, when string, f *fleet.Fleet, connected bool, want string) {
-	t.Helper()
-	s := f.Status()
-	if got := strings.Join(s.Members, ""); got != want || s.Connected != connected {
-		t.Errorf("%s: replica %s has members %q, connected %v; want %q, %v", when, f.ID, got, s.Connected, want, connected)
-	}
-}
-
 func TestFleet_KnowsWhoLives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fleet.Network{Delay: func() time.Duration { return 20 * time.Millisecond }}
 		all := join(t, n, 3)
-		wantMembers(t, "before anything is heard", all[0], false, "a")
+		fleettest.WantMembers(t, "before anything is heard", all[0], false, "a")
 		time.Sleep(time.Second)
 		for _, f := range all {
-			wantMembers(t, "after a second", f, true, "abc")
+			fleettest.WantMembers(t, "after a second", f, true, "abc")
 		}
 		all[1].Close()
 		time.Sleep(50 * time.Millisecond)
-		wantMembers(t, "when b has left", all[0], true, "ac")
+		fleettest.WantMembers(t, "when b has left", all[0], true, "ac")
 	})
 }
 
@@ -60,9 +52,9 @@ func TestFleet_NewcomerLearnsWhoLivesWithinASecond(t *testing.T) {
 		other := fleet.Join(fleet.Config{Name: "other", ID: "o", Transport: n.Connect("o")})
 		defer other.Close()
 		time.Sleep(600 * time.Millisecond)
-		wantMembers(t, "the newcomer", late, true, "abcz")
-		wantMembers(t, "an older one", all[0], true, "abcz")
-		wantMembers(t, "another fleet's", other, true, "o")
+		fleettest.WantMembers(t, "the newcomer", late, true, "abcz")
+		fleettest.WantMembers(t, "an older one", all[0], true, "abcz")
+		fleettest.WantMembers(t, "another fleet's", other, true, "o")
 	})
 }
 
@@ -74,13 +66,13 @@ func TestFleet_SilentReplicaIsGoneAfterSixSeconds(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		dead.Store(true)
 		time.Sleep(3 * time.Second)
-		wantMembers(t, "3 s after b has died", all[0], true, "abc")
+		fleettest.WantMembers(t, "3 s after b has died", all[0], true, "abc")
 		time.Sleep(6 * time.Second)
-		wantMembers(t, "9 s after b has died", all[0], true, "ac")
-		wantMembers(t, "b itself", all[1], false, "b")
+		fleettest.WantMembers(t, "9 s after b has died", all[0], true, "ac")
+		fleettest.WantMembers(t, "b itself", all[1], false, "b")
 		dead.Store(false)
 		time.Sleep(3 * time.Second)
-		wantMembers(t, "b back", all[1], true, "abc")
+		fleettest.WantMembers(t, "b back", all[1], true, "abc")
 	})
 }
 
@@ -93,15 +85,15 @@ func TestFleet_WithoutAConnectionItIsAloneAtOnce(t *testing.T) {
 		var changes atomic.Int64
 		all[0].OnChange(func() { changes.Add(1) })
 		time.Sleep(time.Minute)
-		wantMembers(t, "no connection from the start", all[0], false, "a")
+		fleettest.WantMembers(t, "no connection from the start", all[0], false, "a")
 		down.Store(false)
 		time.Sleep(3 * time.Second)
-		wantMembers(t, "the connection has come", all[0], true, "ab")
+		fleettest.WantMembers(t, "the connection has come", all[0], true, "ab")
 		down.Store(true)
 		if err := all[0].Send("news", 1); err == nil {
 			t.Error("send without a connection: no error")
 		}
-		wantMembers(t, "as a message could not be sent", all[0], false, "a")
+		fleettest.WantMembers(t, "as a message could not be sent", all[0], false, "a")
 		synctest.Wait()
 		if got := changes.Load(); got != 3 {
 			t.Errorf("%d changes, want 3: connected, b has come, connection lost", got)

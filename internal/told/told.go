@@ -18,13 +18,19 @@ func In(t, now time.Time) time.Duration {
 	return cmp.Or(t.Sub(now), 1)
 }
 
-// Time is the reverse of [In].
+// Time is the reverse of [In]. A time is at most a month away.
 func Time(d time.Duration, now time.Time) time.Time {
 	if d == 0 {
 		return time.Time{}
 	}
-	return now.Add(d)
+	return now.Add(min(max(d, -longest), longest))
 }
+
+// Duration returns a duration that was told: from 0 to a month.
+func Duration(d time.Duration) time.Duration { return min(max(d, 0), longest) }
+
+// longest bounds what is told: arithmetic with more would overflow.
+const longest = 31 * 24 * time.Hour
 
 // Fault is the fault of a try. Times are as of [In].
 type Fault struct {
@@ -57,7 +63,7 @@ func (f *Fault) Error(rule string, now time.Time) *fault.Error {
 		return nil
 	}
 	return &fault.Error{
-		Kind: fault.KindOf(f.Kind), Status: f.Status, Code: f.Code, Message: f.Message, Wait: f.Wait,
+		Kind: fault.KindOf(f.Kind), Status: f.Status, Code: f.Code, Message: f.Message, Wait: Duration(f.Wait),
 		ResetAt: Time(f.Resets, now), Window: f.Window, GivenUp: f.GivenUp, Retries: f.Retries, Rule: rule,
 	}
 }

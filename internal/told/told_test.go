@@ -2,6 +2,7 @@ package told_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,20 @@ func TestIn_TellsNowFromNever(t *testing.T) {
 	}
 	if d := told.In(time.Time{}, now); d != 0 || !told.Time(d, now).IsZero() {
 		t.Errorf("no time: told as %v, want 0", d)
+	}
+}
+
+func TestTold_TimesAreWithinAMonth(t *testing.T) {
+	const month = 31 * 24 * time.Hour
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct{ told, duration, in time.Duration }{
+		{time.Hour, time.Hour, time.Hour}, {-time.Hour, 0, -time.Hour}, {math.MaxInt64, month, month}, {math.MinInt64, 0, -month},
+	} {
+		f := (&told.Fault{Wait: c.told, Resets: c.told}).Error("fleet", now)
+		if got, in := told.Duration(c.told), told.Time(c.told, now).Sub(now); got != c.duration || in != c.in || f.Wait != got || f.ResetAt.Sub(now) != in {
+			t.Errorf("%v was told: got the duration %v, a time in %v, and a fault with %v and %v; want %v and %v",
+				c.told, got, in, f.Wait, f.ResetAt.Sub(now), c.duration, c.in)
+		}
 	}
 }
 

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/fleet"
+	"github.com/ridethrough/ridethrough/internal/fleet/fleettest"
 	"github.com/ridethrough/ridethrough/internal/fleet/storelink"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/background"
@@ -26,22 +26,13 @@ func join(t *testing.T, id string, s store.PubSub) *fleet.Fleet {
 	return f
 }
 
-// wantMembers checks whom a replica takes for alive.
-func wantMembers(t *testing.T, when string, f *fleet.Fleet, connected bool, want string) {
-	t.Helper()
-	s := f.Status()
-	if got := strings.Join(s.Members, ""); got != want || s.Connected != connected {
-		t.Errorf("%s: replica %s has members %q, connected %v; want %q, %v", when, f.ID, got, s.Connected, want, connected)
-	}
-}
-
 func TestLink_CarriesAFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store.Memory()
 		a, b := join(t, "a", s), join(t, "b", s)
 		time.Sleep(5 * time.Second)
-		wantMembers(t, "after 5 s", a, true, "ab")
-		wantMembers(t, "after 5 s", b, true, "ab")
+		fleettest.WantMembers(t, "after 5 s", a, true, "ab")
+		fleettest.WantMembers(t, "after 5 s", b, true, "ab")
 		heard := make(chan string, 1)
 		fleet.On(b, "note", func(from, text string) { heard <- from + " " + text })
 		if err := a.SendTo("b", "note", "hello"); err != nil {
@@ -60,11 +51,11 @@ func TestLink_LeavingIsTold(t *testing.T) {
 		l := storelink.Open(s)
 		b := fleet.Join(fleet.Config{Name: "main", ID: "b", Transport: l})
 		time.Sleep(5 * time.Second)
-		wantMembers(t, "after 5 s", a, true, "ab")
+		fleettest.WantMembers(t, "after 5 s", a, true, "ab")
 		b.Close()
 		l.Close()
 		time.Sleep(10 * time.Millisecond)
-		wantMembers(t, "b has left", a, true, "a")
+		fleettest.WantMembers(t, "b has left", a, true, "a")
 		if err := l.Publish("x", nil); err == nil {
 			t.Error("publish on a closed link: no error")
 		}
@@ -91,11 +82,11 @@ func TestLink_ReplicasAreAloneWhileTheServersAreAway(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		s.away.Store(true)
 		time.Sleep(5 * time.Second)
-		wantMembers(t, "5 s after the servers have gone", a, false, "a")
-		wantMembers(t, "5 s after the servers have gone", b, false, "b")
+		fleettest.WantMembers(t, "5 s after the servers have gone", a, false, "a")
+		fleettest.WantMembers(t, "5 s after the servers have gone", b, false, "b")
 		s.away.Store(false)
 		time.Sleep(5 * time.Second)
-		wantMembers(t, "5 s after they are back", a, true, "ab")
+		fleettest.WantMembers(t, "5 s after they are back", a, true, "ab")
 	})
 }
 
@@ -113,10 +104,10 @@ func TestLink_StoreThatOpensLater(t *testing.T) {
 		t.Cleanup(func() { _ = s.Close(context.Background()) })
 		a, b := join(t, "a", s), join(t, "b", shared)
 		time.Sleep(time.Minute)
-		wantMembers(t, "a's servers are away from the start", a, false, "a")
-		wantMembers(t, "b's are not", b, true, "b")
+		fleettest.WantMembers(t, "a's servers are away from the start", a, false, "a")
+		fleettest.WantMembers(t, "b's are not", b, true, "b")
 		there.Store(true)
 		time.Sleep(40 * time.Second)
-		wantMembers(t, "they have come", a, true, "ab")
+		fleettest.WantMembers(t, "they have come", a, true, "ab")
 	})
 }
