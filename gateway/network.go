@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/cork"
 	"github.com/ridethrough/ridethrough/internal/http1"
 )
 
@@ -51,14 +52,19 @@ func (n Network) Transport(connect time.Duration) http.RoundTripper {
 	if n.HTTP2 {
 		return t
 	}
-	return &http1.Transport{Fallback: t, Dial: t.DialContext} // for plain HTTP/1.1, and t for the rest
+	return &http1.Transport{Fallback: t, Dial: dialer(connect).DialContext} // for plain HTTP/1.1, and t for the rest
+}
+
+// dialer returns what makes connections, each in a limited time.
+func dialer(connect time.Duration) *net.Dialer {
+	return &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}
 }
 
 // Standard returns a transport of net/http that reaches what Transport reaches. It sends a request once, unless
 // none of it has been sent.
 func (n Network) Standard(connect time.Duration) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DialContext = (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext
+	t.DialContext = cork.Dial(dialer(connect).DialContext)
 	t.TLSHandshakeTimeout = connect
 	t.DisableCompression = true
 	t.MaxIdleConns = 0

@@ -1,0 +1,134 @@
+// Package cork is a connection that hands what is written in quick succession to the kernel together. The gateway
+// puts it below TLS.
+//
+// net/http writes the header of a request and its body apart, TLS writes a record for each 16 KB, and the requests
+// that share a connection of HTTP/2 know nothing of each other. On its own each of these writes is a system call,
+// which costs more than everything else about it.
+package cork
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	room       = 16 << 10              // for what is written together
+	large      = 4 << 10               // a write of so much is a system call of its own
+	flushLimit = 50 * time.Millisecond // for what is left at Close
+)
+
+// rooms are for what is to be written.
+var rooms = sync.Pool{New: func() any { return new([room]byte) }}
+
+// Conn is a connection that writes small parts a little later: as soon as the writer waits for something else, or
+// has a large part. An error of that is the error of the next Write, and of all later ones.
+type Conn struct {
+	net.Conn
+
+	mu       sync.Mutex
+	changed  sync.Cond   // a write has ended
+	buf      *[room]byte // nil: nothing is to be written
+	n        int         // bytes of buf
+	flushing bool        // a goroutine is about to write what is in buf
+	writing  bool        // one does, without mu
+	err      error
+	parts    [2][]byte   // of the write in progress
+	all      net.Buffers // likewise
+}
+
+// New returns a Conn over another connection, which must not be written to besides.
+func New(c net.Conn) *Conn {
+	made := &Conn{Conn: c}
+	made.changed.L = &made.mu
+	return made
+}
+
+// Dial returns a function that makes connections with another one, and each a Conn.
+func Dial(dial func(ctx context.Context, network, addr string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return New(c), nil
+	}
+}
+
+// Write implements net.Conn.
+func (c *Conn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(p) >= large || c.n+len(p) > room {
+		return c.write(p)
+	}
+	if c.err != nil {
+		return 0, c.err
+	}
+	if c.buf == nil {
+		c.buf = rooms.Get().(*[room]byte)
+	}
+	c.n += copy(c.buf[c.n:], p)
+	if !c.flushing {
+		c.flushing = true
+		go c.flush()
+	}
+	return len(p), nil
+}
+
+// write writes what is in buf, and p behind it. It returns how much of p is out. mu is held.
+func (c *Conn) write(p []byte) (int, error) {
+	for c.writing {
+		c.changed.Wait()
+	}
+	buf, n := c.buf, c.n
+	if c.err != nil || n+len(p) == 0 {
+		return 0, c.err
+	}
+	c.buf, c.n, c.writing = nil, 0, true
+	c.mu.Unlock()
+	written, err := c.send(buf, n, p)
+	c.mu.Lock()
+	c.writing, c.err = false, err
+	c.changed.Broadcast()
+	return max(0, written-n), err
+}
+
+// send writes n bytes of buf, which it releases, and p behind them. It returns how many bytes are out.
+func (c *Conn) send(buf *[room]byte, n int, p []byte) (int, error) {
+	if buf == nil {
+		return c.Conn.Write(p)
+	}
+	defer rooms.Put(buf)
+	if len(p) == 0 {
+		return c.Conn.Write(buf[:n])
+	}
+	c.parts = [2][]byte{buf[:n], p}
+	c.all = c.parts[:]
+	written, err := c.all.WriteTo(c.Conn)
+	c.parts = [2][]byte{}
+	return int(written), err
+}
+
+// flush writes what is in buf.
+func (c *Conn) flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.flushing = false
+	_, _ = c.write(nil) // the error stays
+}
+
+// Close closes the connection once what was written is out, or could not be written for a moment.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	if c.n > 0 || c.writing {
+		_ = c.Conn.SetWriteDeadline(time.Now().Add(flushLimit)) // else Close could wait for the other side
+	}
+	_, _ = c.write(nil) // it closes
+	if c.err == nil {
+		c.err = net.ErrClosed
+	}
+	c.mu.Unlock()
+	return c.Conn.Close()
+}
