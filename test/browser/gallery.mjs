@@ -54,11 +54,15 @@ async function take(state, address, all, before = async () => {}) {
       await page.evaluate((hash) => (location.hash = hash), `#/${to}`)
       await page.waitForTimeout(500)
       await act?.(page)
+      const [width] = size.split('-')
+      await page.setViewportSize({ width: Number(width), height: 800 })
+      const height = await page.evaluate(() => document.documentElement.scrollHeight) // all of it is in view: rows out of view are not drawn
+      await page.setViewportSize({ width: Number(width), height: Math.max(800, height) })
       await page.evaluate(() => scrollTo(0, 0))
-      await page.waitForTimeout(150)
+      await page.waitForTimeout(250)
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
       if (wide > 0) console.log(`${state}-${name}-${size}: ${wide} pixels too wide`)
-      await page.screenshot({ path: join(out, `${state}-${name}-${size}.png`), fullPage: true })
+      await page.screenshot({ path: join(out, `${state}-${name}-${size}.png`) })
     }
   })
   for (const [name] of taken) await sheet(`${state}-${name}`)

@@ -146,6 +146,33 @@ test('the head of an upstream and its rows show one time', async (t) => {
   assert.deepEqual([...new Set(all.waits.map((v) => v.outage ?? 'none'))].filter((n) => n !== 'none'), [u.outages[0].name])
 })
 
+test('a call that was never tried is not said to have failed', async (t) => {
+  const w = await world(t)
+  await w.post('upstreams/anthropic', { do: 'pause' })
+  void w.call().catch(() => {})
+  const page = await open(t, w.page, { expects: /ERR_|Failed to load/ })
+  await shown(page, 'Paused — it waits until it is resumed')
+  assert.match(await text(page, '.rows .spent'), /^not tried yetsince/)
+  await page.context().setOffline(true)
+  await shown(page, lost)
+  assert.equal(await text(page, '.sentence'), 'Not tried yet (1 call)')
+})
+
+test('a view that is opened without the server is loaded once it is back', async (t) => {
+  const w = await world(t)
+  const page = await open(t, w.page, { expects: /ERR_|Failed to load/ })
+  await shown(page, 'Point a program here')
+  await page.context().setOffline(true)
+  await shown(page, lost)
+  await page.getByRole('link', { name: 'Policy' }).click()
+  await shown(page, 'It is tried again when the connection is back.')
+  await page.getByRole('link', { name: 'Traffic' }).click()
+  await shown(page, 'Point a program here') // as last seen
+  await page.getByRole('link', { name: 'Policy' }).click()
+  await page.context().setOffline(false)
+  await shown(page, 'In use here')
+})
+
 test('a lost and restored network is noticed at once', async (t) => {
   const w = await world(t, { replies: '529', then: '529', wait: '10m' })
   const page = await open(t, w.page, { expects: /ERR_|Failed to load/ })

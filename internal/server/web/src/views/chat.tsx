@@ -5,8 +5,9 @@ import type { Summary } from '../api'
 import { ask, part, post } from '../call'
 import { conversation, loadError, loadOlder, newInputId, nextPage, older, open, removeOlder, send, transcript } from '../chat'
 import { go, selected } from '../route'
-import { conversations, hello, link } from '../store'
+import { conversations, hello, link, lostAt } from '../store'
 import { dated } from '../time'
+import { capital } from '../words'
 import { Composer } from './composer'
 import { Act, Empty, Mark } from './parts'
 import { Queue } from './queue'
@@ -153,7 +154,7 @@ function Open({ id }: { id: string }) {
           </p>
         )}
       </header>
-      {loadError.value ? <Empty title="This conversation cannot be shown">{loadError.value}</Empty> : null}
+      {loadError.value ? <Empty title="This conversation could not be loaded">{lostAt.value === null ? `${capital(loadError.value)}.` : 'It is loaded when the connection is back.'}</Empty> : null}
       <div class="turns" ref={turns}>
         {t?.turns.map((one, i) => <TurnView key={one.id} turn={one} conversation={id} last={i === t.turns.length - 1} />)}
         {t && t.turns.length === 0 && link.value === 'live' && t.queue.length === 0 ? <p class="aside">No messages yet.</p> : null}

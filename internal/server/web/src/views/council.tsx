@@ -58,7 +58,7 @@ function Form() {
       </div>
       <p class="acts">
         <button class="first" disabled={starting || isRunning()}>{starting ? 'Starting…' : 'Ask the council'}</button>
-        {failed ? <span class="failed" role="alert">Not started: {failed}</span> : <span class="aside">Ctrl+Enter asks, too</span>}
+        {failed ? <span class="failed" role="alert">Not started: {failed}</span> : <span class="aside">Ctrl+Enter also asks</span>}
       </p>
     </form>
   )

@@ -17,27 +17,28 @@ export function CourseView({ of: i, course: c }: { of: Incident; course: Course 
   const faults = c.points.map((p) => sum(Object.values(p.faults ?? {})))
   const waits = c.points.map((p) => p.waiting ?? 0)
   const at = (n: number) => new Date(Date.parse(i.began) + n * c.stepMs).toISOString()
-  const most = Math.max(...faults, 1)
-  const longest = Math.max(...waits, 1)
+  const most = Math.max(...faults, 0)
+  const longest = Math.max(...waits, 0)
+  const recorded = most + longest > 0 // courses were not kept at all times
   return (
     <figure class="course">
-      <div class="plot" style={{ maxWidth: `${Math.max(12, c.points.length)}rem` }}>
+      {recorded ? <div class="plot" style={{ maxWidth: `${Math.max(12, c.points.length)}rem` }}>
         <p class="aside">Faults per minute, up to {roundly(perMinute(most, c.stepMs))}</p>
         <svg viewBox={`0 0 ${c.points.length * width} ${height}`} preserveAspectRatio="none" role="img" aria-label={faultsInWords(faults.map((n) => perMinute(n, c.stepMs)), at)}>
           {c.points.map((p, n) => <Stack key={n} faults={p.faults ?? {}} causes={causes} x={n * width} most={most} />)}
         </svg>
         <p class="aside">Calls waiting, up to {count(longest)}</p>
         <svg viewBox={`0 0 ${c.points.length * width} ${height}`} preserveAspectRatio="none" role="img" aria-label={waitingInWords(waits, at)}>
-          <path class="area" d={`M0 ${height}` + waits.map((n, x) => `V${(height - (n / longest) * (height - 4)).toFixed(1)}H${(x + 1) * width}`).join('') + `V${height}Z`} />
+          <path class="area" d={`M0 ${height}` + waits.map((n, x) => `V${(height - (n / Math.max(1, longest)) * (height - 4)).toFixed(1)}H${(x + 1) * width}`).join('') + `V${height}Z`} />
         </svg>
-        <p class="aside span"><time dateTime={i.began}>{dated(i.began)}</time><span>{i.ended ? clock(i.ended) : 'now'}</span></p>
-      </div>
+        <p class="aside span"><time dateTime={i.began}>{dated(i.began)}</time><span>{i.ended ? clock(i.ended, Date.parse(i.began)) : 'now'}</span></p>
+      </div> : null}
       <figcaption>
         <ul class="shares" aria-label="Share of the faults">
           {i.kinds.map((k, n) => <li key={k.cause}><i class={`k${Math.min(n, named - 1)}`} />{k.cause} {percent(k.count, i.failures)} %<span class="aside"> ({count(k.count)})</span></li>)}
         </ul>
       </figcaption>
-      <details class="numbers">
+      {recorded ? <details class="numbers">
         <summary>The numbers, in steps of {roughly(c.stepMs)}</summary>
         <div class="scroll" tabIndex={0} role="region" aria-label="The numbers">
           <table>
@@ -45,7 +46,7 @@ export function CourseView({ of: i, course: c }: { of: Incident; course: Course 
             <tbody>{c.points.map((p, n) => <tr key={n}><td>{clock(at(n))}</td><td>{causes.filter((f) => p.faults?.[f]).map((f) => `${count(p.faults?.[f] ?? 0)} ${f}`).join(', ') || '0'}</td><td>{count(p.waiting ?? 0)}</td></tr>)}</tbody>
           </table>
         </div>
-      </details>
+      </details> : null}
     </figure>
   )
 }

@@ -46,7 +46,7 @@ function Entry({ id }: { id: string }) {
         <summary>
           <Mark state={isOpen(i) ? (i.partial ? 'degraded' : 'waiting') : i.recoveredMs === undefined ? 'no-data' : 'operational'} />
           <span class="what"><b>{nameOf(i.upstream)}</b> <span>{why}</span></span>
-          <span class="span">{dated(i.began)}{i.ended ? `–${clock(i.ended)}` : ''}</span>
+          <span class="span">{dated(i.began)}{i.ended ? `–${clock(i.ended, Date.parse(i.began))}` : ''}</span>
           <span class="long">{isOpen(i) ? (lostAt.value === null ? 'in progress' : 'in progress when last seen') : i.recoveredMs === undefined ? 'no request since' : `recovered in ${roughly(i.recoveredMs)}`}</span>
         </summary>
         {opened ? <Details of={i} /> : null}
@@ -91,8 +91,10 @@ function Went({ of: i }: { of: Incident }) {
   const [course, set] = useState<Course | null>(null)
   const [failed, fail] = useState('')
   const asked = useRef(0)
-  const state = `${i.id} ${i.failures} ${i.calls} ${i.held} ${i.lost} ${i.ended ?? ''}`
+  const lost = lostAt.value !== null
+  const state = `${lost} ${i.id} ${i.failures} ${i.calls} ${i.held} ${i.lost} ${i.ended ?? ''}`
   useEffect(() => {
+    if (lost) return
     const load = () => {
       asked.current = performance.now()
       get<{ course: Course }>(`incidents/${part(i.id)}`).then((v) => (set(v.course), fail('')), (e: Error) => fail(e.message))
@@ -100,8 +102,9 @@ function Went({ of: i }: { of: Incident }) {
     const timer = setTimeout(load, asked.current === 0 ? 0 : Math.max(0, asked.current + courseTime - performance.now()))
     return () => clearTimeout(timer)
   }, [state])
-  if (failed) return <p class="failed">The course is not known: {failed}.</p>
-  return course ? <CourseView of={i} course={course} /> : <p class="aside">Loading…</p>
+  if (course) return <CourseView of={i} course={course} />
+  if (lost) return <p class="aside">Its course is loaded when the connection is back.</p>
+  return failed ? <p class="failed">Its course could not be loaded: {failed}.</p> : <p class="aside">Loading…</p>
 }
 
 // save downloads a text as a file.

@@ -104,7 +104,7 @@ function Head({ of: g }: { of: Group }) {
     const left = next.due - performance.now()
     const when = Number.isFinite(left) ? `, ${verb(w)} ${until(left, next.at)}` : ''
     const subject = n > 1 ? `${plural(n, 'call')} wait for ${nameOf(g.name)}` : `1 call waits for ${nameOf(g.name)}`
-    announce(g.name, `${n > 1} ${w.retries} ${when === ''}`, `${subject}: ${causeOf(w)}${when} (${attempt(w)}).`)
+    announce(g.name, `${n > 1} ${w.retries} ${when === ''}`, `${subject}: ${reasonOf(w)}${when}${w.kind ? ` (${attempt(w)})` : ''}.`)
   })
   return (
     <header>
@@ -117,15 +117,18 @@ function Head({ of: g }: { of: Group }) {
   )
 }
 
+// reasonOf says why a call waits, in plain words. Before its first try it may wait for a place, or in a pause.
+const reasonOf = (w: AnyWait): string => (w.kind ? causeOf(w) : 'not tried yet')
+
 function Sentence({ of: w, next, n, upstream: u }: { of: AnyWait; next: Next; n: number; upstream: Received<Upstream> | undefined }) {
-  if (lostAt.value !== null) return <>{capital(causeOf(w))}<span class="aside"> ({plural(n, 'call')})</span></>
+  if (lostAt.value !== null) return <>{capital(reasonOf(w))}<span class="aside"> ({plural(n, 'call')})</span></>
   if (u?.state === 'paused') return <>Paused — {n === 1 ? 'it waits' : `${plural(n, 'call')} wait`} until it is resumed</>
   if (u?.state === 'recovering') return <>Recovered — the waiting calls are sent one after the other</>
   const { what, due, at } = next
   return (
     <>
-      {capital(causeOf(w))} — {Number.isFinite(due) ? <>{verb(w)} <Countdown due={due} at={at} />{w.opensAt ? '' : '…'}</> : <>{stateWords[what]}…</>}
-      {n === 1 ? <span class="aside">{w.opensAt ? '' : ` (${attempt(w)})`}</span> : <span class="aside"> ({plural(n, 'call')})</span>}
+      {capital(reasonOf(w))} — {Number.isFinite(due) ? <>{verb(w)} <Countdown due={due} at={at} />{w.opensAt ? '' : '…'}</> : <>{stateWords[what]}…</>}
+      {n === 1 ? <span class="aside">{w.opensAt || !w.kind ? '' : ` (${attempt(w)})`}</span> : <span class="aside"> ({plural(n, 'call')})</span>}
     </>
   )
 }
@@ -223,9 +226,9 @@ function Spent({ of: w, next, replica }: { of: AnyWait; next: Next; replica?: st
   const left = w.deadline ? Date.parse(w.deadline) - now : 0
   return (
     <span class="spent" title={w.message}>
-      <span>{causeOf(w)}{w.opensAt && Number.isFinite(next.due) ? <>, {verb(w)} <Countdown due={next.due} at={next.at} /></> : null}</span>
+      <span>{reasonOf(w)}{w.opensAt && Number.isFinite(next.due) ? <>, {verb(w)} <Countdown due={next.due} at={next.at} /></> : null}</span>
       {waitsFor[next.what] ? <span title={next.what === 'queued' ? undefined : probeMeans}>{waitsFor[next.what]}</span> : null}
-      <span>retry {w.retries + 1}{w.maxRetries ? ` of ${w.maxRetries}` : ''}</span>
+      {w.kind ? <span>retry {w.retries + 1}{w.maxRetries ? ` of ${w.maxRetries}` : ''}</span> : null}
       <span>since {dated(w.began)}</span>
       {left > 0 ? <span>gives up {(left < day ? clock : dated)(w.deadline ?? '')} {lostAt.value === null ? ` (${roughly(left)} left)` : ''}</span> : null}
       {replica ? <span>at {replica}</span> : null}

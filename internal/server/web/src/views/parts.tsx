@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 import type { Health } from '../api'
-import { canAct } from '../store'
-import { shownName } from '../words'
+import { canAct, lostAt } from '../store'
+import { capital, shownName } from '../words'
 
 // looks are the word, the shape and the colour of each state: none of them is needed to tell states apart.
 const looks: Record<Health, { word: string; tone: string; shape: ComponentChildren }> = {
@@ -127,13 +127,19 @@ export function Facts({ of }: { of: [name: string, value: ComponentChildren][] }
   return (
     <dl class="facts">
       {of.filter(([, value]) => value !== undefined && value !== '' && value !== false).map(([name, value]) => (
-        <div key={name}>
+        <div key={name} class={typeof value === 'string' && value.length > 30 ? 'wide' : ''}>
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>
       ))}
     </dl>
   )
+}
+
+// Missing is shown in place of what the server has not told: it was not reached, or why not.
+export function Missing({ what, failed }: { what: string; failed: string }) {
+  if (lostAt.value !== null) return <Empty title={`${what} could not be loaded`}>It is tried again when the connection is back.</Empty>
+  return failed ? <Empty title={`${what} could not be loaded`}>{capital(failed)}.</Empty> : null
 }
 
 // Empty shows that there is nothing, and why.

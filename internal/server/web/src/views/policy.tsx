@@ -1,24 +1,22 @@
 // Policy: the retries of each policy and its end, as pictures on one logarithmic time scale.
 import { signal } from '@preact/signals'
-import { useEffect, useState } from 'preact/hooks'
 
-import { get } from '../call'
 import type { Policy } from '../api'
+import { usePolled } from '../polled'
 import { roughly } from '../time'
 import { causes, plural } from '../words'
-import { Empty } from './parts'
+import { Missing } from './parts'
 
 export function Policies() {
-  const [all, set] = useState<Policy[] | null>(null)
-  const [failed, fail] = useState('')
-  useEffect(() => void get<{ policies: Policy[] }>('policies').then((a) => set(a.policies), (e: Error) => fail(e.message)), [])
+  const [answer, failed] = usePolled<{ policies: Policy[] }>('policies')
+  const all = answer?.policies
   return (
     <>
       <header class="title">
         <h1 tabIndex={-1}>Policy</h1>
         <p>When a call is retried if every try fails. Each dot is a retry; the time scale is logarithmic.</p>
       </header>
-      {failed ? <Empty title="The policies could not be loaded">{failed}</Empty> : null}
+      {all ? null : <Missing what="The policies" failed={failed} />}
       {all ? <Group title="In use here" of={all.filter(used)} all={all} /> : null}
       {all ? <Group title="Presets" of={all.filter((p) => !used(p))} all={all} /> : null}
     </>
@@ -99,10 +97,10 @@ function Numbers({ of: p }: { of: Policy }) {
       <p>{ending(p).replace(/^./, (c) => c.toUpperCase())}.{p.maxRetryAfterMs ? ` A wait that the provider asks for is obeyed up to ${roughly(p.maxRetryAfterMs)}.` : ''}{p.retryOn?.length ? ` Retries: ${p.retryOn.map((k) => causes[k] ?? k).join(', ')}.` : ''}</p>
       <div class="scroll" tabIndex={0} role="region" aria-label={`Retries of ${p.name}`}>
         <table>
-          <thead><tr><th scope="col">Retry</th><th scope="col">Wait</th><th scope="col">With jitter</th><th scope="col">In all</th></tr></thead>
+          <thead><tr><th scope="col" class="number">Retry</th><th scope="col" class="number">Wait</th><th scope="col" class="number">With jitter</th><th scope="col" class="number">In all</th></tr></thead>
           <tbody>
             {p.retries.slice(0, rowsBound).map((r) => (
-              <tr key={r.n}><th scope="row">{r.n}</th><td>{roughly(r.waitMs)}</td><td>{r.leastMs === r.mostMs ? '' : `${roughly(r.leastMs)}–${roughly(r.mostMs)}`}</td><td>{roughly(r.atMs)}</td></tr>
+              <tr key={r.n}><th scope="row" class="number">{r.n}</th><td class="number">{roughly(r.waitMs)}</td><td class="number">{r.leastMs === r.mostMs ? '' : `${roughly(r.leastMs)}–${roughly(r.mostMs)}`}</td><td class="number">{roughly(r.atMs)}</td></tr>
             ))}
           </tbody>
         </table>

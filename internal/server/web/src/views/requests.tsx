@@ -7,7 +7,7 @@ import { part } from '../call'
 import { usePolled } from '../polled'
 import { dated, moment, roughly } from '../time'
 import { capital, count, outcomes, plural } from '../words'
-import { nameOf } from './parts'
+import { Missing, nameOf } from './parts'
 
 const text = signal('')
 const upstream = signal('')
@@ -33,7 +33,7 @@ export function Requests({ upstreams }: { upstreams: string[] }) {
   const query = new URLSearchParams({ limit: String(all ? bound : shownAtFirst) })
   const words = useSettled(text.value.trim())
   for (const [name, value] of [['text', words], ['upstream', upstream.value], ['outcome', outcome.value]] as const) if (value) query.set(name, value)
-  const answer = usePolled<{ all: number; requests: Ended[] }>(`requests?${query}`, pollTime)
+  const [answer, failed] = usePolled<{ all: number; requests: Ended[] }>(`requests?${query}`, pollTime)
   const shown = answer?.requests ?? []
   const more = (answer?.all ?? 0) - shown.length
   return (
@@ -44,6 +44,7 @@ export function Requests({ upstreams }: { upstreams: string[] }) {
         <Choice label="Upstream" of={upstreams.map((u) => [u, nameOf(u)])} value={upstream.value} choose={(v) => (upstream.value = v)} />
         <Choice label="Outcome" of={Object.entries(outcomes).map(([o, words]) => [o, capital(words)])} value={outcome.value} choose={(v) => (outcome.value = v as Outcome | '')} />
       </form>
+      {answer ? null : <Missing what="The latest requests" failed={failed} />}
       {answer && shown.length === 0 ? <p class="aside">{query.size > 1 ? 'No request matches.' : 'None so far.'}</p> : null}
       {shown.length > 0 ? <Listed of={shown} /> : null}
       {more > 0 && !all ? <p><button type="button" onClick={() => showAll(true)}>Show {plural(more, 'more', 'more')}</button></p> : null}

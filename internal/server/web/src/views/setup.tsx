@@ -1,16 +1,11 @@
 // What to do before the first request: point a program here.
-import { useEffect, useState } from 'preact/hooks'
-
 import type { Setup as Answer } from '../api'
-import { get } from '../call'
-import { Copy, Empty } from './parts'
+import { usePolled } from '../polled'
+import { Copy, Missing } from './parts'
 
 export function Setup() {
-  const [answer, set] = useState<Answer | null>(null)
-  const [failed, fail] = useState('')
-  useEffect(() => void get<Answer>('setup').then(set, (e: Error) => fail(e.message)), [])
-  if (failed) return <Empty title="How to use the gateway could not be loaded">{failed}</Empty>
-  if (!answer) return null
+  const [answer, failed] = usePolled<Answer>('setup')
+  if (!answer) return <Missing what="How to use the gateway" failed={failed} />
   return (
     <section class="setup" aria-labelledby="setup">
       <h2 id="setup">Point a program here</h2>

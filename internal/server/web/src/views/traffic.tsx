@@ -8,7 +8,7 @@ import { lostAt, upstreams } from '../store'
 import { clock, roughly } from '../time'
 import { capital, causeOf, count, held, plural } from '../words'
 import { Limits } from './limits'
-import { Mark, nameOf, wordOf } from './parts'
+import { Mark, Missing, nameOf, wordOf } from './parts'
 import { Requests } from './requests'
 import { Setup } from './setup'
 
@@ -33,8 +33,8 @@ const shownSpan = signal<SpanName>('hour')
 // Healthy is the view without its title, for when nothing waits.
 export function Healthy() {
   void upstreams.version.value
-  const traffic = usePolled<Traffic>('traffic', pollTime)
-  if (!traffic) return null
+  const [traffic, failed] = usePolled<Traffic>('traffic', pollTime)
+  if (!traffic) return <Missing what="What has passed" failed={failed} />
   const busy = traffic.upstreams.filter((u) => isBusy(u.day.all))
   if (busy.length === 0 && [...upstreams.all()].every((u) => !u.lastSuccess)) return <Setup />
   return (
@@ -138,12 +138,12 @@ function Numbers({ of: span, about }: { of: Span; about: string }) {
     <div class="scroll" tabIndex={0} role="region" aria-label={`Numbers of ${about}`}>
       <table>
         <thead>
-          <tr><th scope="col">From</th><th scope="col">Requests</th><th scope="col">Answered after a wait</th><th scope="col">Errors</th><th scope="col">First token: median, 95 %</th><th scope="col">Added: median, 95 %</th></tr>
+          <tr><th scope="col">From</th><th scope="col" class="number">Requests</th><th scope="col" class="number">Answered after a wait</th><th scope="col">Errors</th><th scope="col">First token: median, 95 %</th><th scope="col">Added: median, 95 %</th></tr>
         </thead>
         <tbody>
           {rows.map(({ s, at }) => (
             <tr key={at}>
-              <th scope="row">{clock(at)}</th><td>{s.requests ?? 0}</td><td>{s.retried ?? ''}</td><td>{s.kinds ? capital(causes(s)) : ''}</td>
+              <th scope="row">{clock(at)}</th><td class="number">{s.requests ?? 0}</td><td class="number">{s.retried ?? ''}</td><td>{s.kinds ? capital(causes(s)) : ''}</td>
               <td>{ms(s.firstTokenMs, s.firstTokenP95Ms)}</td><td>{ms(s.addedMs, s.addedP95Ms)}</td>
             </tr>
           ))}

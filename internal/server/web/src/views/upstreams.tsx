@@ -11,7 +11,8 @@ import { Act, Empty, Facts, Mark, nameOf, wordOf } from './parts'
 
 export function Upstreams() {
   void upstreams.version.value
-  const keys = upstreams.keys.value.toSorted((a, b) => rank(a) - rank(b))
+  const keys = upstreams.keys.value
+  const unused = keys.filter((k) => isUnused(upstreams.peek(k)))
   return (
     <>
       <header class="title">
@@ -19,13 +20,32 @@ export function Upstreams() {
         <p>{lostAt.value === null ? 'Measured on the requests that pass through; no request is sent only to measure.' : 'As they were when last seen.'}</p>
       </header>
       {keys.length === 0 && loaded.value ? <Empty title="No upstream is configured" /> : null}
-      <div class="cards">{keys.map((k) => <Card key={k} name={k} />)}</div>
+      <div class="cards">{keys.filter((k) => !unused.includes(k)).map((k) => <Card key={k} name={k} />)}</div>
+      {unused.length > 0 ? (
+        <section class="unused" aria-labelledby="unused">
+          <h2 id="unused">No request so far</h2>
+          <ul>{unused.map((k) => <Unused key={k} name={k} />)}</ul>
+        </section>
+      ) : null}
     </>
   )
 }
 
-// rank is 1 for an upstream without data, which comes after the others.
-const rank = (name: string): number => Number(upstreams.peek(name)?.state === 'no-data')
+// isUnused reports whether nothing is known of an upstream.
+const isUnused = (u: Upstream | undefined): boolean => u?.state === 'no-data' && !u.lastSuccess && u.waiting === 0
+
+// Unused is the line of an upstream of which nothing is known.
+function Unused({ name }: { name: string }) {
+  const u = upstreams.row(name)?.value
+  if (!u) return null
+  return <li><Mark state={u.state} /><b>{nameOf(u.name)}</b><span class="address">{u.base}</span><Pausing of={u} /></li>
+}
+
+// Pausing is the button that pauses an upstream, or resumes it.
+function Pausing({ of: u }: { of: Upstream }) {
+  const [label, what, kind] = u.state === 'paused' ? (['Resume', 'resume', { kind: 'first' }] as const) : (['Pause', 'pause', {}] as const)
+  return accepts(u, what) ? <Act {...kind} label={label} act={actOn(u.name, what)} name={`${label} ${nameOf(u.name)}`} /> : null
+}
 
 function Card({ name }: { name: string }) {
   const u = upstreams.row(name)?.value
@@ -44,8 +64,7 @@ function Card({ name }: { name: string }) {
       <Facts of={facts(u)} />
       {u.saved && u.saved.calls > 0 ? <p class="saved">Held {plural(u.saved.calls, 'call')} through {plural(u.saved.outages, 'outage')} this week.</p> : null}
       <p class="acts">
-        {u.state === 'paused' && accepts(u, 'resume') ? <Act kind="first" label="Resume" act={actOn(u.name, 'resume')} name={`Resume ${nameOf(u.name)}`} /> : null}
-        {u.state !== 'paused' && accepts(u, 'pause') ? <Act label="Pause" act={actOn(u.name, 'pause')} name={`Pause ${nameOf(u.name)}`} /> : null}
+        <Pausing of={u} />
         {u.waiting > 0 && accepts(u, 'now') ? <Act label="Try now" busy="Asking…" act={actOn(u.name, 'now')} name={`Try now: ${nameOf(u.name)}`} /> : null}
       </p>
     </article>
