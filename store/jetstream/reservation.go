@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/internal/disk"
 )
 
 // Reservation is a directory that no other process can open, and on which no server runs yet. Its methods must
@@ -24,7 +26,7 @@ type Reservation struct {
 func Reserve(c Config) (*Reservation, error) {
 	s, err := newServer(c)
 	if err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
+		return nil, openError(c, err)
 	}
 	return &Reservation{c, s}, nil
 }
@@ -32,14 +34,24 @@ func Reserve(c Config) (*Reservation, error) {
 // Open opens the store and ends the reservation. If it fails, another process can have the directory.
 func (r *Reservation) Open(ctx context.Context) (store.Store, error) {
 	if err := r.server.run(ctx, r.config); err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
+		return nil, openError(r.config, err)
 	}
 	b, err := r.server.connect(ctx, r.config)
 	if err != nil {
 		_ = r.server.stop()
-		return nil, fmt.Errorf("open store: %w", err)
+		return nil, openError(r.config, err)
 	}
 	return b, nil
+}
+
+// openError annotates the error of a store that could not be opened. If the disk is full it is store.ErrFull, which
+// is waited for: the server's own error does not say so.
+func openError(c Config, err error) error {
+	free, unknown := disk.Free(c.Dir)
+	if errors.Is(err, syscall.ENOSPC) || unknown == nil && free == 0 {
+		return fmt.Errorf("open store: %w: the disk has no space left: %w", store.ErrFull, err)
+	}
+	return fmt.Errorf("open store: %w", err)
 }
 
 // Unused reports whether the directory has never held a record or a job, so that a server would have nothing to
