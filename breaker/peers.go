@@ -90,6 +90,9 @@ const (
 	Answers What = "answers" // the upstream answers the sender, which has heard of an outage
 )
 
+// SharedRule is the Rule of a fault that a peer has met and told of.
+const SharedRule = "fleet/shared"
+
 const (
 	turnTime  = 250 * time.Millisecond // by which a probe is later than that of the one before in turn
 	lately    = 5 * time.Second        // an answer that is no older contradicts another's outage

@@ -45,17 +45,22 @@ func joinFleet(to *server.Config, name string, opened *background.Store, end fun
 	}
 }
 
-// keepHistory keeps the gateway's history on the NATS servers that have the store: that of the first replica, for all of
-// the fleet, or that of a gateway on its own. The returned function ends that and calls end, which closes the store.
+// keepHistory keeps the gateway's history on the NATS servers that have the store, and shows it with those of the other
+// gateways of the fleet, or of earlier processes. The returned function ends that and calls end, which closes the store.
 func keepHistory(ctx context.Context, to *server.Config, name string, opened *background.Store, end func()) func() {
-	saves := func() bool { return to.Fleet == nil || to.Fleet.Members()[0] == to.Fleet.ID }
-	if name == config.NoFleet {
-		host, _ := os.Hostname()
-		name = "alone-" + fleet.CleanName(host)
+	c := historykv.Config{KV: opened, Name: name, Own: to.History, Log: to.Log}
+	if f := to.Fleet; f != nil {
+		c.ID, c.Members = f.ID, f.Members
+	} else {
+		host, _ := os.Hostname() // as in joinFleet
+		c.Name, c.ID = "alone-"+fleet.CleanName(host), fleet.NewID(host)
+		c.Members = func() []string { return []string{c.ID} }
 	}
+	k := historykv.New(c)
+	to.Shown = k.Shown
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var keeping sync.WaitGroup
-	keeping.Go(func() { to.History.PersistIn(ctx, historykv.Keeper{KV: opened, Name: name}, saves) })
+	keeping.Go(func() { k.Run(ctx) })
 	return func() {
 		stop()
 		keeping.Wait()

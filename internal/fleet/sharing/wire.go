@@ -39,6 +39,6 @@ func (w wireNews) news(now time.Time) breaker.News {
 	return breaker.News{
 		What: w.What, Circuit: breaker.Circuit{Level: w.Level, Scope: breaker.Scope{Model: w.Model, Credential: w.Credential}},
 		Age: told.Duration(w.Age), Wait: told.Duration(w.Wait), Probes: min(max(w.Probes, 0), 1<<20), Waiting: min(max(w.Waiting, 0), 1<<24),
-		Fault: w.Fault.Error("fleet/shared", now),
+		Fault: w.Fault.Error(breaker.SharedRule, now),
 	}
 }

@@ -1,6 +1,9 @@
 package history
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	courseStep  = 15 * time.Second // the first length of a step
@@ -95,7 +98,7 @@ func (h *History) Course(id string, now time.Time) (Course, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, in := range h.incidents {
-		if in.id() == id {
+		if in.id() == id || slices.Contains(in.IDs, id) {
 			return in.course(now), true
 		}
 	}

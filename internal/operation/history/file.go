@@ -27,6 +27,8 @@ type record struct {
 	Incidents []*incident          `json:"incidents"` // the oldest first
 
 	Learned map[string]*transport.Learned `json:"learned,omitempty"` // of the gateway's upstreams
+	Saved   time.Time                     `json:"saved,omitzero"`
+	Joined  []string                      `json:"joined,omitempty"` // the gateways of a fleet whose histories were added
 }
 
 // Open restores the history from a file; path "": the history ends with the process.
@@ -84,7 +86,7 @@ func (h *History) read(text []byte) error {
 	if r.Upstreams != nil {
 		h.upstreams = r.Upstreams
 	}
-	h.incidents = r.Incidents
+	h.incidents, h.saved, h.joined = r.Incidents, r.Saved, r.Joined
 	for name, l := range r.Learned {
 		if l != nil {
 			h.learned[name] = l
@@ -206,5 +208,11 @@ func (h *History) text() ([]byte, error) {
 		return nil, nil
 	}
 	h.dirty = false
-	return json.Marshal(record{version, h.born, h.upstreams, h.incidents, h.learned})
+	now := time.Now().UTC()
+	for _, u := range h.upstreams {
+		h.rest(u, now)
+	}
+	return json.Marshal(record{
+		V: version, Born: h.born, Upstreams: h.upstreams, Incidents: h.incidents, Learned: h.learned, Saved: now, Joined: h.joined,
+	})
 }

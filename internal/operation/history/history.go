@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/retry"
@@ -48,6 +49,9 @@ type History struct {
 	born      time.Time // the start of the first process
 	started   time.Time // the start of this process
 	dirty     bool      // changed since the file was written
+	summed    bool      // it is a Sum
+	saved     time.Time // when it was saved, by the clock of its gateway; zero: unknown
+	joined    []string  // the gateways of a fleet whose histories were added
 	upstreams map[string]*upstream
 	calls     map[callID]*call
 	incidents []*incident // the oldest first
@@ -127,6 +131,9 @@ func (h *History) Watch(e gateway.Event) {
 		m := newTry(e.Call.Upstream, e.Call.Model, e.At, e.Try, e.Call.Stream)
 		m.arrived = e.Call.Began
 		h.tried(m)
+	}
+	if f := e.Try.Fault; e.Try.Shared && f != nil && f.Rule == breaker.SharedRule {
+		h.heard(e.Call.Upstream, newTry(e.Call.Upstream, e.Call.Model, e.At, e.Try, false))
 	}
 	h.unanswered.watch(e)
 	h.requests.watch(id, e)
@@ -344,6 +351,9 @@ func (h *History) Upstream(name string, now time.Time) Measured {
 	m := u.Strip.measure(now)
 	m.Saved = u.Saved.sum(now)
 	m.Saved.Since = min(now.Sub(h.born), week)
+	if h.summed { // each part has counted its incidents, of which several may be one
+		m.Saved.Outages = h.heldThrough(name, now.Add(-week))
+	}
 	m.Last, m.Kind = u.Last, kindOf(u.Kind, 0)
 	return m
 }

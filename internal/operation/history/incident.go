@@ -41,7 +41,12 @@ type Incident struct {
 	Clients   []Client  // the callers' programs, the most calls first
 	Kinds     []Kind    // of the failures, the most frequent first
 	Message   string    // of the first failure
+	Replicas  []string  // of a fleet, that have seen it; nil: of none
+	IDs       []string  // under which one of them knows it; nil: ID only
 }
+
+// Is reports whether an id is that of the incident, at any gateway that has seen it.
+func (in *Incident) Is(id string) bool { return in.ID == id || slices.Contains(in.IDs, id) }
 
 // Client is a client program with the number of its calls that had to wait.
 type Client struct {
@@ -112,6 +117,8 @@ type incident struct {
 	Kinds     map[string]int  `json:"kinds"`
 	Message   string          `json:"message,omitzero"`
 	Course    course          `json:"course,omitzero"`
+	Replicas  []string        `json:"replicas,omitempty"`
+	IDs       []string        `json:"ids,omitempty"`
 
 	seen  map[string]bool // callers, while it is open
 	shown *Incident       // the cached view; nil: outdated
@@ -155,6 +162,25 @@ func (h *History) failed(u *upstream, m try) {
 		return
 	}
 	if r.Kinds[kind]++; r.N >= minFailures {
+		h.join(u, m, r)
+	}
+}
+
+// heard notes that a model fails at another gateway of the fleet, where it was tried for a call here. The calls that
+// wait here belong to the incident, though this gateway may have sent too little to see it by itself.
+func (h *History) heard(name string, m try) {
+	u := h.at(name)
+	if u == nil || !upstreamFaults.Has(m.fault.Kind) {
+		return
+	}
+	h.dirty = true
+	r := u.Runs[m.model]
+	if r == nil {
+		u.trim()
+		r = &run{Since: m.ended, Kinds: map[string]int{}, Message: clip.Text(m.fault.Redacted(), messageSize)}
+		u.Runs[m.model] = r
+	}
+	if r.Last = m.ended; r.in == nil {
 		h.join(u, m, r)
 	}
 }
@@ -311,6 +337,9 @@ func (in *incident) failing() bool {
 // rest ends the runs of models without a recent try and without waiting calls: sooner where the upstream has
 // answered others since. Time before the start of this process does not count.
 func (h *History) rest(u *upstream, now time.Time) {
+	if h.summed {
+		return // the calls that wait are known to its parts
+	}
 	for model, r := range u.Runs {
 		if now.Sub(latest(r.Last, h.started)) > quietAfter(r.Last, u.Last) && !h.awaited(r, model) {
 			u.over(model, r.Last, false)
@@ -350,6 +379,7 @@ func (in *incident) view() Incident {
 	v := Incident{
 		ID: in.id(), Upstream: in.Upstream, Began: in.Began, Ended: in.Ended, Recovered: in.Recovered, Tries: in.Tries, Failures: in.Failures,
 		Calls: in.Calls, Held: in.Held, Lost: in.Lost, Callers: in.Callers, Message: in.Message, Partial: in.Partial,
+		Replicas: in.Replicas, IDs: in.IDs,
 	}
 	for model := range in.Models {
 		v.Models = append(v.Models, model)

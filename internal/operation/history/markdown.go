@@ -70,6 +70,9 @@ func (in Incident) facts(now time.Time) []fact {
 	row("tries", "%d, of which %d failed", in.Tries, in.Failures)
 	row("calls", "%d had to wait: %d answered, %d not answered, %d waiting", in.Calls, in.Held, in.Lost, max(0, in.Calls-in.Held-in.Lost))
 	row("callers", "%d", in.Callers)
+	if len(in.Replicas) > 0 {
+		row("gateways", "%s", strings.Join(in.Replicas, ", "))
+	}
 	for _, c := range in.Clients {
 		row("", "%s, %d of the calls", anonymous(c.Name), c.Calls)
 	}

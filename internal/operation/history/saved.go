@@ -61,3 +61,13 @@ func (s *saved) sum(now time.Time) (all Saved) {
 	}
 	return all
 }
+
+// heldThrough counts the incidents of an upstream since a time that calls were held through.
+func (h *History) heldThrough(name string, since time.Time) (n int) {
+	for _, in := range h.incidents {
+		if in.Upstream == name && in.Held > 0 && (in.Open() || in.Ended.After(since)) {
+			n++
+		}
+	}
+	return n
+}

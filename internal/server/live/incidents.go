@@ -30,7 +30,8 @@ type incident struct {
 	Callers     int        `json:"callers"`              // the number of callers
 	Clients     []affected `json:"clients"`              // the callers' programs
 	Kinds       []cause    `json:"kinds"`
-	Message     string     `json:"message,omitzero"` // the provider's first error text
+	Message     string     `json:"message,omitzero"`   // the provider's first error text
+	Replicas    []string   `json:"replicas,omitempty"` // of a fleet, that have seen it
 }
 
 // affected is a program whose requests waited, as JSON.
@@ -56,18 +57,29 @@ func (v *incident) key() key { return key{text: v.ID} }
 func (v *incident) same(other item) bool {
 	o := other.(*incident)
 	return v.ID == o.ID && v.Open == o.Open && v.Ended.Equal(o.Ended) && v.Tries == o.Tries && v.Failures == o.Failures &&
-		v.Calls == o.Calls && v.Held == o.Held && v.Lost == o.Lost && v.Partial == o.Partial
+		v.Calls == o.Calls && v.Held == o.Held && v.Lost == o.Lost && v.Partial == o.Partial && len(v.Replicas) == len(o.Replicas)
 }
 
 // loadIncidents returns the latest incidents.
 func (l *Live) loadIncidents() []incident {
-	if l.History == nil {
-		return []incident{}
-	}
-	from := l.History.Incidents(time.Now())
+	from := l.incidentsOf(l.history(), time.Now())
 	all := make([]incident, len(from))
 	for i := range from {
 		all[i] = viewIncident(&from[i])
+	}
+	return all
+}
+
+// incidentsOf returns the incidents of a history, which may be nil. Outside a fleet they name no replicas: those would be
+// earlier processes.
+func (l *Live) incidentsOf(h *history.History, now time.Time) (all []history.Incident) {
+	if h != nil {
+		all = h.Incidents(now)
+	}
+	for i := range all {
+		if l.Replica == "" {
+			all[i].Replicas = nil
+		}
 	}
 	return all
 }
@@ -76,7 +88,7 @@ func viewIncident(in *history.Incident) incident {
 	v := incident{
 		ID: in.ID, Upstream: in.Upstream, Models: in.Models, Partial: in.Partial, Open: in.Ended.IsZero(), Began: api.Time(in.Began), Ended: api.Time(in.Ended),
 		Tries: in.Tries, Failures: in.Failures, Calls: in.Calls, Held: in.Held, Lost: in.Lost, Callers: in.Callers,
-		Clients: []affected{}, Kinds: []cause{}, Message: in.Message,
+		Clients: []affected{}, Kinds: []cause{}, Message: in.Message, Replicas: in.Replicas,
 	}
 	if in.Recovered {
 		v.RecoveredMs = in.Ended.Sub(in.Began).Milliseconds()
@@ -125,17 +137,14 @@ func viewCourse(c history.Course) course {
 
 // serveIncident shows one incident, or its report as text or Markdown.
 func (l *Live) serveIncident(w http.ResponseWriter, r *http.Request) {
-	id, now := r.PathValue("id"), time.Now()
-	var all []history.Incident
-	if l.History != nil {
-		all = l.History.Incidents(now)
-	}
-	i := slices.IndexFunc(all, func(in history.Incident) bool { return in.ID == id })
+	id, now, h := r.PathValue("id"), time.Now(), l.history()
+	all := l.incidentsOf(h, now)
+	i := slices.IndexFunc(all, func(in history.Incident) bool { return in.Is(id) })
 	if i < 0 {
 		rest.Refuse(w, http.StatusNotFound, "no incident is named %q; see /-/incidents", rest.Clip(id))
 		return
 	}
-	went, _ := l.History.Course(id, now) // none, if it has just been forgotten
+	went, _ := h.Course(id, now) // none, if it has just been forgotten
 	switch accept := r.Header.Get("Accept"); {
 	case strings.Contains(accept, "text/markdown"):
 		report(w, "text/markdown", all[i].Markdown(went, now))

@@ -45,7 +45,8 @@ type Conversations interface {
 type Config struct {
 	Gateway       Gateway
 	Conversations Conversations                           // nil: there are none
-	History       *history.History                        // nil: nothing is measured
+	History       *history.History                        // of this gateway; nil: nothing is measured
+	Shown         func() *history.History                 // what is shown of it, that of a fleet; nil: History
 	Vendor        func(upstream string) statusfeed.Status // what its provider's status page says; nil: no page is read
 	Warnings      func() []string                         // what needs attention, in sentences; nil: nothing does
 	Feed          *feed.Feed
@@ -68,6 +69,14 @@ type Live struct {
 	warnings      list
 	measured      measurements
 	traffic       lastTraffic
+}
+
+// history returns what was measured; nil: nothing was.
+func (l *Live) history() *history.History {
+	if l.Shown != nil {
+		return l.Shown()
+	}
+	return l.History
 }
 
 // New returns the routes' handlers. All of the configuration is needed but what says otherwise.

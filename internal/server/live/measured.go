@@ -32,7 +32,8 @@ type measurement struct {
 
 // measurementOf returns what was measured of an upstream.
 func (l *Live) measurementOf(name string, now time.Time) measurement {
-	if l.History == nil {
+	h := l.history()
+	if h == nil {
 		return measurement{}
 	}
 	l.measured.mu.Lock()
@@ -41,7 +42,7 @@ func (l *Live) measurementOf(name string, now time.Time) measurement {
 	if known && now.Sub(m.at) < measurementTime {
 		return m
 	}
-	m = measurement{at: now, Measured: l.History.Upstream(name, now)}
+	m = measurement{at: now, Measured: h.Upstream(name, now)}
 	m.strip = make([]cell, history.Cells)
 	for i, c := range m.Strip {
 		m.strip[i] = viewCell(c)

@@ -79,24 +79,25 @@ func (l *Live) trafficText(now time.Time) []byte {
 
 func (l *Live) loadTraffic(now time.Time) traffic {
 	v := traffic{Upstreams: []passed{}}
-	if l.History == nil {
+	shown := l.history()
+	if shown == nil {
 		return v
 	}
-	h := l.History.Held(now)
+	h := shown.Held(now)
 	v.Held = held{h.Calls, h.Outage.Milliseconds(), h.Retries, h.Waited.Milliseconds(), h.Since.Milliseconds()}
-	for _, name := range l.trafficNames() {
-		hour, day := l.History.Traffic(name, now)
+	for _, name := range l.trafficNames(shown) {
+		hour, day := shown.Traffic(name, now)
 		v.Upstreams = append(v.Upstreams, passed{name, viewSpan(hour, now), viewSpan(day, now)})
 	}
 	return v
 }
 
 // trafficNames returns the names of the gateway's upstreams in the order of the configuration, then the others.
-func (l *Live) trafficNames() (names []string) {
+func (l *Live) trafficNames(of *history.History) (names []string) {
 	for _, u := range l.Gateway.Upstreams() {
 		names = append(names, u.Name)
 	}
-	for _, name := range l.History.Names() {
+	for _, name := range of.Names() {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}

@@ -108,12 +108,12 @@ var (
 
 // loadUpstreams returns the upstreams of the gateway and of the conversations.
 func (l *Live) loadUpstreams() []upstream {
-	now, waits := time.Now(), l.waitsByUpstream()
+	now, waits, measured := time.Now(), l.waitsByUpstream(), l.history()
 	vendors := l.vendors(now)
 	all := []upstream{}
 	add := func(v upstream, g breaker.State) {
 		v.Paused, v.LastSuccess, v.Waiting = api.Time(g.Paused), api.Time(g.LastSuccess), max(v.Waiting, g.Waiting)
-		h := l.History.Health(v.Name, g, now)
+		h := measured.Health(v.Name, g, now)
 		v.Vendor = vendors[v.Name]
 		v.Failing, v.Outages = h.Failing, make([]outage, len(h.Outages))
 		for i := range h.Outages {
@@ -138,11 +138,12 @@ func (l *Live) loadUpstreams() []upstream {
 
 // vendors returns what status pages say about the upstreams that fail.
 func (l *Live) vendors(now time.Time) map[string]vendor {
-	if l.Vendor == nil || l.History == nil {
+	h := l.history()
+	if l.Vendor == nil || h == nil {
 		return nil
 	}
 	all := map[string]vendor{}
-	for _, in := range l.History.Incidents(now) {
+	for _, in := range h.Incidents(now) {
 		if !in.Ended.IsZero() {
 			continue
 		}
@@ -167,10 +168,11 @@ func (l *Live) providers() iter.Seq2[breaker.State, int] {
 				return
 			}
 		}
-		if l.History == nil {
+		h := l.history()
+		if h == nil {
 			return
 		}
-		for _, name := range l.History.Names() {
+		for _, name := range h.Names() {
 			provider, ok := strings.CutPrefix(name, history.ConversationUpstream(""))
 			if ok && !known[provider] && !yield(breaker.State{Name: provider}, 0) {
 				return

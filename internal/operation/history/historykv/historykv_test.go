@@ -1,11 +1,12 @@
 package historykv_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
+	"fmt"
 	"log/slog"
-	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,82 +19,185 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-func TestKeeper_LoadsWhatWasSavedLast(t *testing.T) {
-	k := historykv.Keeper{KV: store.Memory(), Name: "main"}
-	if text, err := k.Load(t.Context()); text != nil || err != nil {
-		t.Errorf("before anything is saved: got %d bytes, %v, want none", len(text), err)
-	}
-	large := make([]byte, 200<<10) // which does not compress
-	for i := range large {
-		large[i] = byte(rand.Uint32())
-	}
-	for _, want := range [][]byte{[]byte("one"), large, []byte("three")} {
-		if err := k.Save(t.Context(), want); err != nil {
-			t.Fatalf("save %d bytes: %v", len(want), err)
-		}
-		if got, err := k.Load(t.Context()); !bytes.Equal(got, want) || err != nil {
-			t.Errorf("got %d bytes, %v, want the %d that were saved", len(got), err, len(want))
-		}
-	}
-	if text, err := (historykv.Keeper{KV: k.KV, Name: "other"}).Load(t.Context()); text != nil || err != nil {
-		t.Errorf("of another name: got %d bytes, %v, want none", len(text), err)
-	}
+// world is a fleet before a store.
+type world struct {
+	*testing.T
+	kv      store.KV
+	mu      sync.Mutex
+	members []string
 }
 
-// broken is a store of entries that does not answer.
-type broken struct{ store.KV }
-
-func (broken) Get(context.Context, string) (store.Entry, error) {
-	return store.Entry{}, store.ErrUnavailable
+// served is one gateway of it.
+type served struct {
+	*historykv.Keeper
+	own  *history.History
+	dead *atomic.Bool
+	end  func()
 }
 
-func TestKeeper_NoAnswerIsAnError(t *testing.T) {
-	k := historykv.Keeper{KV: broken{}, Name: "main"}
-	if _, err := k.Load(t.Context()); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("load: %v, want ErrUnavailable", err)
-	}
-	if err := k.Save(t.Context(), []byte("text")); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("save: %v, want ErrUnavailable", err)
-	}
+// link is a gateway's way to the store.
+type link struct {
+	store.KV
+	dead *atomic.Bool
 }
 
-// fail has tries at an upstream fail for some minutes, so that there is an incident.
-func fail(h *history.History) {
-	for i := range 5 {
+func (l link) Get(ctx context.Context, key string) (store.Entry, error) {
+	if l.dead.Load() {
+		return store.Entry{}, store.ErrUnavailable
+	}
+	return l.KV.Get(ctx, key)
+}
+
+// start starts a gateway.
+func (w *world) start(id string) *served {
+	g := &served{own: history.Open("", slog.New(slog.DiscardHandler)), dead: new(atomic.Bool)}
+	g.Keeper = historykv.New(historykv.Config{
+		KV: link{w.kv, g.dead}, Name: "main", ID: id, Own: g.own, Log: slog.New(slog.DiscardHandler), Members: func() []string {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return slices.Clone(w.members)
+		},
+	})
+	w.mu.Lock()
+	w.members = append(w.members, id)
+	slices.Sort(w.members)
+	w.mu.Unlock()
+	ctx, cancel := context.WithCancel(w.Context())
+	done := make(chan struct{})
+	go func() { g.Run(ctx); close(done) }()
+	g.end = func() {
+		cancel()
+		<-done
+		w.mu.Lock()
+		w.members = slices.DeleteFunc(w.members, func(m string) bool { return m == id })
+		w.mu.Unlock()
+	}
+	return g
+}
+
+// kill ends a gateway that cannot save any more.
+func (g *served) kill() {
+	g.dead.Store(true)
+	g.end()
+}
+
+// fail has tries at an upstream fail for some time.
+func (g *served) fail(tries int) {
+	for i := range tries {
 		id := int64(i + 1)
-		h.Watch(gateway.Event{At: time.Now(), Call: gateway.Call{ID: id, Upstream: "anthropic", Model: "m", Began: time.Now()}, Try: retry.Try{
+		g.own.Watch(gateway.Event{At: time.Now(), Call: gateway.Call{ID: id, Upstream: "anthropic", Model: "m", Began: time.Now()}, Try: retry.Try{
 			N: 1, Start: time.Now(), Took: time.Second, Fault: &fault.Error{Kind: fault.Overloaded, Status: 529},
 		}})
-		time.Sleep(30 * time.Second)
+		time.Sleep(time.Second)
 	}
 }
 
-// The incidents of a process are there in the next one, of a gateway that has no directory.
-func TestHistory_OutlivesTheProcessWithNATS(t *testing.T) {
+// shows returns the incidents that a gateway shows.
+func (g *served) shows() (all []string) {
+	for _, in := range g.Shown().Incidents(time.Now()) {
+		all = append(all, fmt.Sprintf("%d failed at %v", in.Failures, in.Replicas))
+	}
+	return all
+}
+
+// Each gateway shows the incident of all, also that of one which was killed, and so does the next process.
+func TestKeeper_ShowsTheHistoryOfTheFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := historykv.Keeper{KV: store.Memory(), Name: "main"}
-		run := func(saves bool, during func(*history.History)) int {
-			h := history.Open("", slog.New(slog.DiscardHandler))
-			ctx, end := context.WithCancel(t.Context())
-			done := make(chan struct{})
-			go func() { h.PersistIn(ctx, k, func() bool { return saves }); close(done) }()
-			synctest.Wait()
-			during(h)
-			end()
-			<-done
-			return len(h.Incidents(time.Now()))
+		w := &world{T: t, kv: store.Memory()}
+		a, b, c := w.start("a"), w.start("b"), w.start("c")
+		var seen sync.WaitGroup
+		for _, g := range []*served{a, b, c} {
+			seen.Go(func() { g.fail(10) })
 		}
-		if n := run(false, fail); n != 1 {
-			t.Fatalf("after an outage: %d incidents, want 1", n)
+		seen.Wait()
+		time.Sleep(6 * time.Second)
+		check := func(when string, g *served, want string) {
+			t.Helper()
+			if got := fmt.Sprint(g.shows()); got != want {
+				t.Errorf("%s: got %s, want %s", when, got, want)
+			}
 		}
-		if n := run(true, func(*history.History) {}); n != 0 {
-			t.Errorf("after one that another gateway was to save: %d incidents, want none", n)
+		check("at the first", a, "[30 failed at [a b c]]")
+		check("at the last", c, "[30 failed at [a b c]]")
+		b.kill()
+		check("after a kill", c, "[30 failed at [a b c]]")
+		c.fail(2)
+		check("of its own, at once", c, "[32 failed at [a b c]]")
+		time.Sleep(8 * time.Second)
+		check("some seconds later, at another", a, "[32 failed at [a b c]]")
+		a.end()
+		c.end()
+		d := w.start("d")
+		time.Sleep(time.Second)
+		check("in the next process", d, "[32 failed at [a b c]]")
+		d.end()
+	})
+}
+
+// A store that does not answer holds up a reader for half a second, once.
+func TestKeeper_StoreThatIsAwayHoldsUpNoReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, kv: store.Memory()}
+		g := w.start("a")
+		g.dead.Store(true)
+		g.fail(5)
+		for _, most := range []time.Duration{500 * time.Millisecond, 0, 0} {
+			begun := time.Now()
+			if got := fmt.Sprint(g.shows()); got != "[5 failed at [a]]" || time.Since(begun) > most {
+				t.Errorf("got %s after %v, want its own within %v", got, time.Since(begun), most)
+			}
+			time.Sleep(5 * time.Second)
 		}
-		if n := run(true, fail); n != 1 {
-			t.Errorf("after an outage: %d incidents, want 1", n)
+		g.dead.Store(false)
+		time.Sleep(6 * time.Second)
+		g.kill()
+		next := w.start("b")
+		time.Sleep(time.Second)
+		if got := fmt.Sprint(next.shows()); got != "[5 failed at [a]]" {
+			t.Errorf("what was saved when the store was there again: %s, want the incident", got)
 		}
-		if n := run(true, func(*history.History) {}); n != 1 {
-			t.Errorf("in the next process: %d incidents, want 1", n)
+		next.end()
+	})
+}
+
+// The histories of gateways that are gone are joined, and count once.
+func TestKeeper_JoinsWhatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, kv: store.Memory()}
+		for i := range 40 {
+			g := w.start(fmt.Sprint("old", i))
+			g.fail(5)
+			g.end()
+			time.Sleep(10 * time.Minute)
 		}
+		g := w.start("a")
+		keys := func() (n int) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			for e := range w.kv.Watch(ctx) {
+				if e.Value != nil {
+					n++
+				}
+			}
+			return n
+		}
+		counts := func() (incidents, failures int) {
+			time.Sleep(3 * time.Second)
+			for _, in := range g.Shown().Incidents(time.Now()) {
+				incidents, failures = incidents+1, failures+in.Failures
+			}
+			return incidents, failures
+		}
+		for _, tt := range []struct {
+			after time.Duration
+			keys  int
+		}{{time.Second, 2*40 + 1}, {20 * time.Minute, 2*32 + 1 + 2}, {30 * time.Hour, 1 + 2}} {
+			time.Sleep(tt.after)
+			incidents, failures := counts()
+			if n := keys(); incidents != 40 || failures != 200 || n > tt.keys+1 {
+				t.Errorf("after %v: %d incidents with %d failures in %d entries, want 40 with 200 in %d or one more", tt.after, incidents, failures, n, tt.keys)
+			}
+		}
+		g.end()
 	})
 }

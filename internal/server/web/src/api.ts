@@ -159,6 +159,7 @@ export interface Incident {
   message?: string
   recoveredMs?: number
   clients?: { client: string; calls: number }[]
+  replicas?: string[] // of a fleet, that have seen it
 }
 
 // Course is how an incident went, in steps of the same length from its beginning on.

@@ -72,6 +72,7 @@ function Details({ of: i }: { of: Incident }) {
           ['Lost', plural(i.lost, 'call')],
           ['Still waiting', isOpen(i) ? plural(Math.max(0, i.calls - i.held - i.lost), 'call') : ''],
           ['Programs', (i.clients ?? []).map((c) => `${c.client} (${c.calls})`).join(', ')],
+          ['Gateways', (i.replicas ?? []).join(', ')],
         ]}
       />
       <p class="acts">

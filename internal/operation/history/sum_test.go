@@ -1,0 +1,174 @@
+package history_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
+	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/turn"
+)
+
+// sumOf returns the sum of the histories of r0, r1, …
+func sumOf(t *testing.T, all ...*world) *world {
+	var parts []history.Part
+	for i, w := range all {
+		parts = append(parts, history.Part{History: w.History, Name: fmt.Sprint("r", i)})
+	}
+	return &world{history.Sum(time.Now(), parts...), t}
+}
+
+// three returns histories of three gateways that see an outage of ten minutes, a few seconds after each other. Each
+// holds some calls, and at each they are answered in turn.
+func three(t *testing.T) (all []*world) {
+	for i := range 3 {
+		w := newWorld(t, "")
+		w.recover(int64(1000*i), "m", 0, 0)
+		all = append(all, w)
+	}
+	time.Sleep(time.Minute)
+	for minute := range 10 {
+		for i, w := range all {
+			w.fail(int64(1000*i+minute%2+1), "m")
+			time.Sleep(time.Second)
+		}
+		time.Sleep(57 * time.Second)
+	}
+	for i, w := range all {
+		for n := range 2 {
+			w.recover(int64(1000*i+n+1), "m", 5, 10*time.Minute)
+		}
+	}
+	return all
+}
+
+// An incident that several gateways see is one, with what all of them have counted.
+func TestSum_IncidentOfAllIsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := three(t)
+		now := time.Now()
+		sum := sumOf(t, all...)
+		incidents := sum.Incidents(now)
+		if len(incidents) != 1 {
+			t.Fatalf("%d incidents, want one: %s", len(incidents), sum.said())
+		}
+		in := incidents[0]
+		got := fmt.Sprintf("%d of %d failed, %d waited, %d held, %d lost, %v, recovered %v", in.Failures, in.Tries, in.Calls, in.Held, in.Lost, in.Replicas, in.Recovered)
+		if want := "30 of 33 failed, 6 waited, 6 held, 0 lost, [r0 r1 r2], recovered true"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		for _, w := range all {
+			own := w.Incidents(now)[0]
+			if own.Calls != 2 || own.Replicas != nil {
+				t.Errorf("a gateway's own incident has become %+v", own)
+			}
+			if _, known := sum.Course(own.ID, now); !in.Is(own.ID) || !known {
+				t.Errorf("%s, by which a gateway knows it, is not known", own.ID)
+			}
+		}
+		went, _ := sum.Course(in.ID, now)
+		faults, most := 0, 0
+		for _, p := range went.Points {
+			for _, n := range p.Faults {
+				faults += n
+			}
+			most = max(most, p.Waiting)
+		}
+		if faults != 30 || most != 6 {
+			t.Errorf("its course has %d faults and at most %d that wait, want 30 and 6", faults, most)
+		}
+		held, m := sum.Held(now), sum.Upstream("work", now)
+		if held.Calls != 9 || held.Retries != 30 || held.Waited != 60*time.Minute || m.Saved.Calls != 6 || m.Saved.Outages != 1 {
+			t.Errorf("held %+v, saved %+v; want 9 calls, 30 retries and an hour, and 6 in one outage", held, m.Saved)
+		}
+		if hour, _ := sum.Traffic("work", now); hour.All.OK != 9 || hour.All.Failed != 30 {
+			t.Errorf("%d tries were answered and %d failed in the last hour, want 9 and 30", hour.All.OK, hour.All.Failed)
+		}
+	})
+}
+
+// A gateway without calls of its own does not keep an incident open that is over at the others.
+func TestSum_IncidentEndsWithAnAnswerAnywhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := newWorld(t, ""), newWorld(t, "")
+		for range 3 {
+			a.fail(1, "m")
+			b.fail(2, "m")
+			time.Sleep(time.Minute)
+		}
+		if got, want := sumOf(t, a, b).said(), "work 0 to open, 6 of 6 failed"; got != want {
+			t.Errorf("in the outage: got %s, want %s", got, want)
+		}
+		b.recover(2, "m", 3, 3*time.Minute)
+		time.Sleep(time.Minute)
+		if got, want := sumOf(t, a, b).said(), "work 0 to recovered 3, 6 of 7 failed"; got != want {
+			t.Errorf("after an answer at one: got %s, want %s", got, want)
+		}
+		if h := sumOf(t, a, b).Health("work", breaker.State{Name: "work"}, time.Now()); h.Condition != history.Up {
+			t.Errorf("the upstream is %s, want up", h.Condition)
+		}
+	})
+}
+
+// What a gateway has left open that runs no more is over.
+func TestSum_GoneGatewayLeavesNothingOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		for range 3 {
+			w.fail(1, "m")
+			time.Sleep(time.Minute)
+		}
+		text, err := w.Text()
+		if err != nil {
+			t.Fatalf("text: %v", err)
+		}
+		killed, err := history.Read(text)
+		if err != nil {
+			t.Fatalf("read: %v", err)
+		}
+		time.Sleep(time.Hour)
+		sum := &world{history.Sum(time.Now(), history.Part{History: killed, Name: "r0", Over: true}), t}
+		if got, want := sum.said(), "work 0 to unknown 2, 3 of 3 failed"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		again, next := newWorld(t, ""), newWorld(t, "")
+		if n := len(again.Join(time.Now(), history.Part{History: killed, Name: "r0"}).Joined()); n != 1 {
+			t.Errorf("%d gateways were joined, want 1", n)
+		}
+		text, err = again.Join(time.Now(), history.Part{History: killed, Name: "r0"}).Text()
+		if err != nil {
+			t.Fatalf("text of the joined: %v", err)
+		}
+		kept, err := history.Read(text)
+		if err != nil || !slices.Equal(kept.Joined(), []string{"r0"}) {
+			t.Fatalf("what is kept of it: %v, joined %v, want r0", err, kept.Joined())
+		}
+		sum = &world{history.Sum(time.Now(), history.Part{History: kept, Over: true}, history.Part{History: next.History, Name: "r1"}), t}
+		if got, want := sum.said(), "work 0 to unknown 2, 3 of 3 failed"; got != want || sum.Incidents(time.Now())[0].Replicas[0] != "r0" {
+			t.Errorf("after it was kept: got %s, want %s", got, want)
+		}
+	})
+}
+
+// Calls that wait for another gateway's probe belong to the incident, though nothing was sent for them here.
+func TestHistory_CallsThatShareAFaultOfTheFleetBelongToTheIncident(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		shared := &fault.Error{Kind: fault.Overloaded, Status: 529, Rule: breaker.SharedRule}
+		w.Watch(gateway.Event{At: time.Now(), Call: w.call(1, "m"), Try: retry.Try{N: 1, Start: time.Now(), Fault: shared, Shared: true}})
+		w.tell(1, "m", turn.Retry{Wait: policy.Wait{Fault: shared}})
+		time.Sleep(time.Minute)
+		w.recover(1, "m", 1, time.Minute)
+		in := w.Incidents(time.Now())
+		if got, want := w.said(), "work 0 to recovered 1, 0 of 1 failed"; got != want || in[0].Calls != 1 || in[0].Held != 1 {
+			t.Errorf("got %s with %+v; want %s, with one call that was held", got, in, want)
+		}
+	})
+}
