@@ -1,10 +1,9 @@
 package ratelimit
 
 import (
-	"cmp"
 	"math"
 	"math/bits"
-	"slices"
+	"sort"
 	"time"
 )
 
@@ -204,7 +203,7 @@ func (k *concurrency) reset(before float64, now time.Time) {
 
 // median returns the value in the middle.
 func median(of []beginning, value func(beginning) float64) float64 {
-	slices.SortFunc(of, func(a, b beginning) int { return cmp.Compare(value(a), value(b)) })
+	sort.Slice(of, func(i, j int) bool { return value(of[i]) < value(of[j]) })
 	return value(of[len(of)/2])
 }
 

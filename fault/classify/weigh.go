@@ -206,9 +206,16 @@ func (w *weighing) texts() {
 			w.signs = append(w.signs, Sign{From: "text", Found: clean(l.Message, 80), Kind: r.Kind, Sure: topic, Rule: r.Rule, step: textStep, order: i<<16 | 1<<16 - 1})
 		}
 	}
-	texts := w.signs[from:]
-	slices.SortStableFunc(texts, func(a, b Sign) int { return a.order - b.order })
-	w.signs = w.signs[:from+min(len(texts), maxSigns)]
+	texts := slices.Clone(w.signs[from:])
+	sorted := make([]int, len(texts)) // by their places, since sorting large values is large in a program
+	for i := range sorted {
+		sorted[i] = i
+	}
+	slices.SortFunc(sorted, func(a, b int) int { return cmp.Or(texts[a].order-texts[b].order, a-b) })
+	w.signs = w.signs[:from]
+	for _, i := range sorted[:min(len(texts), maxSigns)] {
+		w.signs = append(w.signs, texts[i])
+	}
 }
 
 // objectionOf adds how sure a sign is, and how sure it would have to be, in percent.

@@ -38,7 +38,10 @@ func (o object) child(key string) object {
 	return inner
 }
 
-// get returns a member's value; nil: there is none.
+// get returns a member's value; nil: there is none. Like the others here that are called in dozens of places, it is
+// not inlined: that would be 60 KB of code for what runs once in an answer that broke off.
+//
+//go:noinline
 func (o object) get(key string) []byte {
 	for _, m := range o {
 		if m.key == key {
@@ -52,6 +55,8 @@ func (o object) get(key string) []byte {
 func (o object) has(key string) bool { return !isEmpty(o.get(key)) }
 
 // set returns the object with another value of a member, which is added if it is not there.
+//
+//go:noinline
 func (o object) set(key string, value []byte) object {
 	all := slices.Clone(o)
 	for i := range all {
@@ -80,6 +85,8 @@ func (o object) replaceAll(all object) object {
 }
 
 // bytes returns the object as JSON.
+//
+//go:noinline
 func (o object) bytes() []byte {
 	out := []byte{'{'}
 	for i, m := range o {
@@ -102,6 +109,8 @@ func isEmpty(value []byte) bool {
 }
 
 // list returns an array of raw values.
+//
+//go:noinline
 func list(values ...[]byte) []byte {
 	return append(append([]byte{'['}, bytes.Join(values, []byte{','})...), ']')
 }
@@ -128,6 +137,8 @@ func text(value []byte) (s string) {
 }
 
 // quote returns a text as JSON.
+//
+//go:noinline
 func quote(s string) []byte {
 	value, _ := json.Marshal(s)
 	return value
@@ -143,6 +154,8 @@ func number(value []byte) int {
 func numeral(n int) []byte { return strconv.AppendInt(nil, int64(n), 10) }
 
 // at returns the raw value at a path of members; nil: there is none.
+//
+//go:noinline
 func at(value []byte, path ...string) []byte {
 	for _, key := range path {
 		value = dialect.Member(value, key)

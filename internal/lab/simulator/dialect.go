@@ -37,11 +37,15 @@ type problem struct {
 }
 
 // bad returns the error of an invalid request.
+//
+//go:noinline
 func bad(message string, args ...any) problem {
 	return problem{status: http.StatusBadRequest, message: fmt.Sprintf(message, args...)}
 }
 
 // about returns the problem with its parameter.
+//
+//go:noinline
 func (p problem) about(param string, args ...any) problem {
 	p.param = fmt.Sprintf(param, args...)
 	return p
@@ -180,7 +184,9 @@ func (e endpoint) matches(path string) (model string, ok bool) {
 	return model, ok && model != ""
 }
 
-// quote returns s as JSON.
+// quote returns s as JSON. It is called in a hundred places, and not inlined there.
+//
+//go:noinline
 func quote(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil { // strings can always be encoded
@@ -190,6 +196,8 @@ func quote(s string) string {
 }
 
 // sse returns a server-sent event; name "": without a name.
+//
+//go:noinline
 func sse(name, data string) string {
 	if name == "" {
 		return "data: " + data + "\n\n"

@@ -55,7 +55,7 @@ const (
 func detaches() codec[detached] {
 	return object(
 		&schema{name: "detached", about: "Answers that are read on although the client has left, for when it sends the same request again.", expected: "agents, time, bytes and from"}, nil,
-		newField("agents", seq("a list of agents", anyName("the beginning of a User-Agent, or all")), func(d *detached) *[]string { return &d.agents }, fieldDoc{"The clients for which this is done, by how their `User-Agent` or `Originator` begins: `codex`, `claude-cli`. `all` is every client.", "", "none"}),
+		newField("agents", seq[*[]string]("a list of agents", anyName("the beginning of a User-Agent, or all")), func(d *detached) *[]string { return &d.agents }, fieldDoc{"The clients for which this is done, by how their `User-Agent` or `Originator` begins: `codex`, `claude-cli`. `all` is every client.", "", "none"}),
 		newField("time", duration(), func(d *detached) *time.Duration { return &d.time }, fieldDoc{"How long an answer is read on after the client has left, and how long it is kept when it is whole.", "5m", ""}),
 		newField("bytes", size(), func(d *detached) *int64 { return &d.bytes }, fieldDoc{"The largest answer that is kept.", "8MiB", ""}),
 		newField("from", oneOf("content or request", fromContent, fromRequest), func(d *detached) *string { return &d.from }, fieldDoc{"What is read on: `content` is an answer that has begun, `request` also a try that has no answer so far. An answer that is not streamed comes whole, and needs `request`.", fromContent, ""}),

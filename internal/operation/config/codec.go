@@ -160,13 +160,10 @@ func oneOf(words string, values ...string) codec[string] {
 
 func itself(s string) string { return s }
 
-// seq is the codec of a list that is not empty.
-func seq[T any](words string, of codec[T]) codec[[]T] { return list[*[]T](words, of) }
-
-// list is seq with pointers for its types: to a list, and to an item.
+// seq is the codec of a list that is not empty. L is a pointer to the list.
 //
 //go:noinline
-func list[L, P any](words string, of codecOf[P]) codecOf[L] {
+func seq[L, P any](words string, of codecOf[P]) codecOf[L] {
 	s := &schema{expected: words, Type: "array", Items: of.schema, MinItems: 1}
 	return codecOf[L]{
 		schema: s,
@@ -206,24 +203,31 @@ type named[T any] struct {
 	value T
 }
 
-// byName is the codec of a mapping with names that the user chooses. It keeps their order.
-func byName[T any](words string, name codec[string], of codec[T]) codec[[]named[T]] {
-	return chosen(words, name, of, func(all *[]named[T], name string) *T {
-		*all = append(*all, named[T]{name: name})
-		return &(*all)[len(*all)-1].value
-	}, func(all *[]named[T], i int) (string, *T) {
-		if i == len(*all) {
-			return "", nil
-		}
-		return (*all)[i].name, &(*all)[i].value
-	})
+// namedValues is a pointer to names.
+type namedValues interface {
+	add(name string) (value any)       // adds a value, and returns its address
+	at(i int) (name string, value any) // the address of a value; nil: there are no more
 }
 
-// chosen is byName with pointers for its types: to the values with their names, and to one of them. add adds a value,
-// and at returns the value of an index; nil: there are no more.
+// names are values in the order of their names in the file.
+type names[T any] []named[T]
+
+func (all *names[T]) add(name string) (value any) {
+	*all = append(*all, named[T]{name: name})
+	return &(*all)[len(*all)-1].value
+}
+
+func (all *names[T]) at(i int) (name string, value any) {
+	if i == len(*all) {
+		return "", nil
+	}
+	return (*all)[i].name, &(*all)[i].value
+}
+
+// byName is the codec of a mapping with names that the user chooses. It keeps their order. L is a pointer to the names.
 //
 //go:noinline
-func chosen[L, P any](words string, name codec[string], of codecOf[P], add func(L, string) P, at func(L, int) (string, P)) codecOf[L] {
+func byName[L namedValues, P any](words string, name codec[string], of codecOf[P]) codecOf[L] {
 	s := &schema{expected: words, Type: orNothing(), Names: name.schema, Additional: of.schema}
 	return codecOf[L]{
 		schema: s,
@@ -234,18 +238,18 @@ func chosen[L, P any](words string, name codec[string], of codecOf[P], add func(
 			}
 			for _, e := range n.entries {
 				name.read(r, e.key, new(string))
-				r.child(e.key.text, e.key, func() { of.read(r, e.value, add(to, e.key.text)) })
+				r.child(e.key.text, e.key, func() { of.read(r, e.value, to.add(e.key.text).(P)) })
 			}
 			return true
 		},
 		show: func(from L) *node {
 			n := &node{kind: mapping}
 			for i := 0; ; i++ {
-				name, v := at(from, i)
-				if reflect.ValueOf(v).IsNil() {
+				name, v := from.at(i)
+				if v == nil {
 					return n
 				}
-				n.add(name, of.show(v))
+				n.add(name, of.show(v.(P)))
 			}
 		},
 	}

@@ -49,10 +49,10 @@ type Config struct {
 	policy     choice
 	quota      quota
 	supervisor choice
-	policies   []named[rule]
-	upstreams  []named[upstream] // none: one for each API
-	mcp        []named[mcpFields]
-	agents     []named[agentFields]
+	policies   names[rule]
+	upstreams  names[upstream] // none: one for each API
+	mcp        names[mcpFields]
+	agents     names[agentFields]
 	faults     string // the path of a file
 	spool      spool
 	receive    receive
@@ -243,11 +243,11 @@ func (c *Config) Upstreams() []string {
 }
 
 // all returns the upstreams: those of the file, or else one for each API with a public URL.
-func (c *Config) all() []named[upstream] {
+func (c *Config) all() names[upstream] {
 	if len(c.upstreams) > 0 {
 		return c.upstreams
 	}
-	var all []named[upstream]
+	var all names[upstream]
 	for _, u := range gateway.Defaults() {
 		all = append(all, named[upstream]{u.Name, upstream{api: u.API}})
 	}

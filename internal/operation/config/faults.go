@@ -36,7 +36,7 @@ func ParseFaults(name string, data []byte) ([]classify.Row, error) {
 		return nil, r.done()
 	}
 	var rows []classify.Row
-	seq("a list of rows, each with a kind and what it matches", faultRow()).read(r, root, &rows)
+	seq[*[]classify.Row]("a list of rows, each with a kind and what it matches", faultRow()).read(r, root, &rows)
 	if err := r.done(); err != nil {
 		return nil, err
 	}

@@ -22,10 +22,10 @@ func serving() []field[Config] {
 		newField("tokens", anyName("a path"), func(c *Config) *string { return &c.tokens }, fieldDoc{
 			"A file with named tokens, each with scopes and an end, relative to the configuration file. `ridethrough token new` makes them. It is read again when it changes.", "", "no others than token",
 		}),
-		newField("hosts", seq("a list of host names", host()), func(c *Config) *[]string { return &c.Hosts }, fieldDoc{
+		newField("hosts", seq[*[]string]("a list of host names", host()), func(c *Config) *[]string { return &c.Hosts }, fieldDoc{
 			"The Host names that the gateway accepts, besides localhost and this machine's own addresses.", "", "no others",
 		}),
-		newField("origins", seq("a list of origins", origin()), func(c *Config) *[]string { return &c.Origins }, fieldDoc{
+		newField("origins", seq[*[]string]("a list of origins", origin()), func(c *Config) *[]string { return &c.Origins }, fieldDoc{
 			"The origins of web pages that may use the gateway and its API below /-/ from a browser, such as an app on another port.", "", "no pages but the gateway's own, and those of installed apps with a scheme of their own",
 		}),
 	}
@@ -43,16 +43,16 @@ func asking() []field[Config] {
 		newField("supervisor", choices(), func(c *Config) *choice { return &c.supervisor }, fieldDoc{
 			"The policy by which a conversation's turn is taken up again after its worker failed, such as when its process died. What a turn waits for its provider does not count.", "worker", "",
 		}),
-		newField("policies", byName("policies by name", policyName(), policyFields()), func(c *Config) *[]named[rule] { return &c.policies }, fieldDoc{
+		newField("policies", byName[*names[rule]]("policies by name", policyName(), policyFields()), func(c *Config) *names[rule] { return &c.policies }, fieldDoc{
 			"Your own policies by name. A name begins with a letter.", "", "only the presets",
 		}),
-		newField("upstreams", byName("upstreams by name", upstreamName(), upstreams()), func(c *Config) *[]named[upstream] { return &c.upstreams }, fieldDoc{
+		newField("upstreams", byName[*names[upstream]]("upstreams by name", upstreamName(), upstreams()), func(c *Config) *names[upstream] { return &c.upstreams }, fieldDoc{
 			"The providers by name: lower-case letters, digits, '-', '.' and '_'. Requests to /NAME/… go to that upstream, others to the first one with their API. These replace the defaults.", "", "one for each API, at its public URL and named after the API",
 		}),
-		newField("mcp", byName("MCP servers by name", shortName(), mcpServers()), func(c *Config) *[]named[mcpFields] { return &c.mcp }, fieldDoc{
+		newField("mcp", byName[*names[mcpFields]]("MCP servers by name", shortName(), mcpServers()), func(c *Config) *names[mcpFields] { return &c.mcp }, fieldDoc{
 			"The MCP servers by name, whose tools agents may use. A tool is named `mcp__SERVER__TOOL`.", "", "none",
 		}),
-		newField("agents", byName("agents by name", shortName(), agents()), func(c *Config) *[]named[agentFields] { return &c.agents }, fieldDoc{
+		newField("agents", byName[*names[agentFields]]("agents by name", shortName(), agents()), func(c *Config) *names[agentFields] { return &c.agents }, fieldDoc{
 			"The agents by name. A conversation that chooses one, and `run` and `chat` with `--agent`, have its tools. A name begins with a letter.", "", "none, and conversations have no tools",
 		}),
 	}

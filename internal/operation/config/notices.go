@@ -10,7 +10,7 @@ import (
 // notices says who is told about outages, and when; zero: none is.
 type notices struct {
 	after, remind time.Duration
-	to            []named[target]
+	to            names[target]
 }
 
 // target is where notices go.
@@ -38,7 +38,7 @@ const (
 func notifies() codec[notices] {
 	return object(
 		&schema{name: "notices", about: "Who is told about outages and limits.", expected: "to, after and remind"}, nil,
-		newField("to", byName("targets by name", targetName(), targets()), func(n *notices) *[]named[target] { return &n.to }, fieldDoc{"Where notices go. `ridethrough notify test` sends one to each.", "", "nowhere"}),
+		newField("to", byName[*names[target]]("targets by name", targetName(), targets()), func(n *notices) *names[target] { return &n.to }, fieldDoc{"Where notices go. `ridethrough notify test` sends one to each.", "", "nowhere"}),
 		newField("after", duration(), func(n *notices) *time.Duration { return &n.after }, fieldDoc{"How long an outage lasts before its first notice. Nothing is said about a shorter one.", ShowDuration(defaultAfter), ""}),
 		newField("remind", limit(), func(n *notices) *time.Duration { return &n.remind }, fieldDoc{"How often there is another notice while an outage goes on.", ShowDuration(defaultRemind), ""}),
 	)
@@ -51,7 +51,7 @@ func targets() codec[target] {
 		newField("kind", oneOf("a kind of target", strs(notify.Kinds())...), func(t *target) *string { return &t.kind }, fieldDoc{"`webhook` posts JSON, `ntfy` posts to a topic, `slack` to an incoming webhook of Slack, Mattermost, Rocket.Chat or Discord (its URL with /slack), `desktop` runs notify-send or osascript on this machine.", "", "required"}),
 		newField("url", noticeURLs(), func(t *target) *noticeURL { return &t.url }, fieldDoc{"Where it is sent. The URL of `slack` is a secret, and so may be others; those must not be in the configuration file itself.", "", "required, but for desktop"}),
 		newField("token", secrets(), func(t *target) *secret { return &t.token }, fieldDoc{"A token that is sent as `Authorization: Bearer`.", "", "none"}),
-		newField("events", seq("a list of events", oneOf("an event", strs(notify.Events())...)), func(t *target) *[]string { return &t.events }, fieldDoc{"Which notices go there.", "", "all"}),
+		newField("events", seq[*[]string]("a list of events", oneOf("an event", strs(notify.Events())...)), func(t *target) *[]string { return &t.events }, fieldDoc{"Which notices go there.", "", "all"}),
 		newField("template", noticeTemplate(), func(t *target) *string { return &t.template }, fieldDoc{"A template of the notice's text, or of the whole body for `webhook`.", "", "the usual text"}),
 	), checkTarget)
 }

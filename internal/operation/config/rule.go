@@ -67,7 +67,7 @@ func policyFields() codec[rule] {
 	return object(
 		&schema{name: "policy", about: "A policy of your own.", expected: "the fields of a policy"}, fromPreset,
 		newField("preset", oneOf("a preset", policy.Presets()...), func(p *rule) *string { return &p.preset }, fieldDoc{"The preset to start from. The other fields override it.", "", "the policy starts empty"}).formerly("like"),
-		newField("backoff", seq("a list of times", duration()), func(p *rule) *[]time.Duration { return &p.Backoff.Steps }, fieldDoc{"The waits before retries 1, 2, 3 and so on. The last one repeats.", "", "required without a preset"}).formerly("waits"),
+		newField("backoff", seq[*[]time.Duration]("a list of times", duration()), func(p *rule) *[]time.Duration { return &p.Backoff.Steps }, fieldDoc{"The waits before retries 1, 2, 3 and so on. The last one repeats.", "", "required without a preset"}).formerly("waits"),
 		newField("multiplier", multiplier(), func(p *rule) *float64 { return &p.Backoff.Factor }, fieldDoc{"The growth of each further wait once the list has ended.", "", "no growth"}).formerly("factor"),
 		newField("jitter", jitters(), func(p *rule) *policy.Jitter { return &p.Backoff.Jitter }, fieldDoc{"The random change of each wait: 10% both ways, or {down: 0%, up: 10%}.", "", "none"}),
 		newField("max-backoff", duration(), func(p *rule) *time.Duration { return &p.Backoff.Max }, fieldDoc{"The longest single wait.", "", "no limit"}).formerly("max"),

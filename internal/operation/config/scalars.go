@@ -166,7 +166,7 @@ func baseURL() codec[string] {
 // kindsOf is the codec of a list of fault kinds, of which transient is a group.
 func kindsOf() codec[fault.Set] {
 	names := kindNames()
-	each := seq("a list of kinds of faults: "+andList(names), oneOf("a kind of fault", names...))
+	each := seq[*[]string]("a list of kinds of faults: "+andList(names), oneOf("a kind of fault", names...))
 	return codec[fault.Set]{
 		schema: each.schema,
 		read: func(r *reader, n *node, to *fault.Set) bool {

@@ -29,7 +29,7 @@ func scenarioFleets() codec[Fleet] {
 		newField("number", integer("a number from 2", 2, maxReplicas), func(f *Fleet) *int { return &f.Number }, fieldDoc{"Their number, at most " + strconv.Itoa(maxReplicas) + ".", "", "required"}),
 		newField("delay", duration(), func(f *Fleet) *time.Duration { return &f.Delay }, fieldDoc{"How long a message between them takes on average, from half to one and a half times as long.", "5ms", ""}),
 		newField("skew", duration(), func(f *Fleet) *time.Duration { return &f.Skew }, fieldDoc{"By how much their clocks differ, from the first to the last.", "", "not at all"}),
-		newField("partitions", seq("a list of partitions", partitions()), func(f *Fleet) *[]Partition { return &f.Partitions }, fieldDoc{"When some of them do not reach the others. The provider is reached all the time.", "", "never"}),
+		newField("partitions", seq[*[]Partition]("a list of partitions", partitions()), func(f *Fleet) *[]Partition { return &f.Partitions }, fieldDoc{"When some of them do not reach the others. The provider is reached all the time.", "", "never"}),
 	), checkRequired)
 }
 

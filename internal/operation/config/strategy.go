@@ -39,13 +39,13 @@ const (
 )
 
 // strategies is the codec of a file of strategies.
-func strategies() codec[[]named[Strategy]] {
+func strategies() codec[names[Strategy]] {
 	one := checked(object(
 		&schema{name: "strategy", expected: "the fields of a strategy", Required: []string{"title", "policy", "statuses", "source", "seen"}}, nil,
 		newField("title", anyName("a name"), func(s *Strategy) *string { return &s.Title }, fieldDoc{"Its title.", "", "required"}),
 		newField("policy", strategyPolicy(), func(s *Strategy) *policy.Policy { return &s.Policy }, fieldDoc{"Its backoff and retries.", "", "required"}),
-		newField("statuses", seq("a list of statuses", statuses()), func(s *Strategy) *[]int { return &s.Statuses }, fieldDoc{"The statuses that it retries.", "", "required"}),
-		newField("fewer", seq("a list of status and retries", fewer()), func(s *Strategy) *[]Fewer { return &s.Fewer }, fieldDoc{"The statuses that it retries less often.", "", "nothing"}),
+		newField("statuses", seq[*[]int]("a list of statuses", statuses()), func(s *Strategy) *[]int { return &s.Statuses }, fieldDoc{"The statuses that it retries.", "", "required"}),
+		newField("fewer", seq[*[]Fewer]("a list of status and retries", fewer()), func(s *Strategy) *[]Fewer { return &s.Fewer }, fieldDoc{"The statuses that it retries less often.", "", "nothing"}),
 		newField("max-retry-after", duration(), func(s *Strategy) *time.Duration { return &s.MaxRetryAfter }, fieldDoc{"The longest Retry-After that it honors.", "", "it honors none"}),
 		newField("beyond", oneOf("what it does", BeyondIgnores, BeyondEnds, BeyondShortens), func(s *Strategy) *string { return &s.Beyond }, fieldDoc{"What it does with a longer Retry-After.", BeyondIgnores, ""}),
 		newField("timeout", duration(), func(s *Strategy) *time.Duration { return &s.Timeout }, fieldDoc{"The timeout of each try.", "", "none"}),
@@ -54,7 +54,7 @@ func strategies() codec[[]named[Strategy]] {
 		newField("note", anyName("sentences"), func(s *Strategy) *string { return &s.Note }, fieldDoc{"Remarks.", "", "nothing"}),
 		newField("doubt", anyName("sentences"), func(s *Strategy) *string { return &s.Doubt }, fieldDoc{"What could not be verified.", "", "nothing"}),
 	), checkRequired)
-	return byName("strategies by name", policyName(), one)
+	return byName[*names[Strategy]]("strategies by name", policyName(), one)
 }
 
 // strategyPolicy is the codec of a policy without a name.
@@ -115,7 +115,7 @@ func (s *Strategy) Retries(status, n int) bool {
 // ParseStrategies parses the text of a file of strategies by name.
 func ParseStrategies(name string, data []byte) ([]Strategy, error) {
 	src, data := sourceOf(name, data)
-	var all []named[Strategy]
+	var all names[Strategy]
 	r := read(src, data, strategies(), &all)
 	if err := r.done(); err != nil {
 		return nil, err

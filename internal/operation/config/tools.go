@@ -62,11 +62,11 @@ type agentFields struct {
 
 // agents is the codec of an agent.
 func agents() codec[agentFields] {
-	tools := func(words string) codec[[]string] { return seq(words, toolPattern()) }
+	tools := func(words string) codec[[]string] { return seq[*[]string](words, toolPattern()) }
 	return object(
 		&schema{name: "agent", about: "What the conversations of an agent may use beside models. A conversation chooses its agent.", expected: "the fields of an agent"}, nil,
 		newField("files", anyName("a path"), func(a *agentFields) *string { return &a.files }, fieldDoc{"A directory that the model may list, read and search, relative to the configuration file. A conversation may choose a directory below it.", "", "no file tools"}),
-		newField("mcp", seq("a list of MCP servers", anyName("the name of an MCP server")), func(a *agentFields) *[]string { return &a.mcp }, fieldDoc{"The MCP servers of the section mcp whose tools the model may call.", "", "none"}),
+		newField("mcp", seq[*[]string]("a list of MCP servers", anyName("the name of an MCP server")), func(a *agentFields) *[]string { return &a.mcp }, fieldDoc{"The MCP servers of the section mcp whose tools the model may call.", "", "none"}),
 		newField("allow", tools("a list of tools"), func(a *agentFields) *[]string { return &a.allow }, fieldDoc{"The tools that run without approval, such as `mcp__github__get_*`.", "", "those that only read"}),
 		newField("ask", tools("a list of tools"), func(a *agentFields) *[]string { return &a.ask }, fieldDoc{"The tools whose calls need the user's approval. It comes before allow.", "", "those that may write and that allow does not name"}),
 		newField("deny", tools("a list of tools"), func(a *agentFields) *[]string { return &a.deny }, fieldDoc{"The tools that never run, and that no model is offered. It comes before ask and allow.", "", "none"}),
@@ -87,9 +87,9 @@ type mcpFields struct {
 	command string
 	args    []string
 	dir     string
-	env     []named[Value]
+	env     names[Value]
 	url     string
-	headers []named[Value]
+	headers names[Value]
 	policy  choice
 	timeout time.Duration
 }
@@ -99,11 +99,11 @@ func mcpServers() codec[mcpFields] {
 	return object(
 		&schema{name: "mcp-server", about: "An MCP server: a program that is started, or a URL.", expected: "the fields of an MCP server"}, checkPlace,
 		newField("command", anyName("a program"), func(m *mcpFields) *string { return &m.command }, fieldDoc{"The program to start, used over its standard input and output.", "", "see url"}),
-		newField("args", seq("a list of arguments", plainValue()), func(m *mcpFields) *[]string { return &m.args }, fieldDoc{"Its arguments.", "", "none"}),
+		newField("args", seq[*[]string]("a list of arguments", plainValue()), func(m *mcpFields) *[]string { return &m.args }, fieldDoc{"Its arguments.", "", "none"}),
 		newField("dir", anyName("a path"), func(m *mcpFields) *string { return &m.dir }, fieldDoc{"Its working directory, relative to the configuration file.", "", "that of this process"}),
-		newField("env", byName("variables by name", variable(), mcpValues()), func(m *mcpFields) *[]named[Value] { return &m.env }, fieldDoc{"Variables of its environment, beside PATH, HOME and the like: a text, or the secret in {env: NAME} or {file: PATH}. No other variable of this process is passed.", "", "none"}),
+		newField("env", byName[*names[Value]]("variables by name", variable(), mcpValues()), func(m *mcpFields) *names[Value] { return &m.env }, fieldDoc{"Variables of its environment, beside PATH, HOME and the like: a text, or the secret in {env: NAME} or {file: PATH}. No other variable of this process is passed.", "", "none"}),
 		newField("url", checkedText("a URL such as https://mcp.example/mcp", `^https?://`, func(s string) bool { _, err := parseBase(s); return err == nil }), func(m *mcpFields) *string { return &m.url }, fieldDoc{"The URL of a server that speaks streamable HTTP.", "", "see command"}),
-		newField("headers", byName("headers by name", headerName(), mcpValues()), func(m *mcpFields) *[]named[Value] { return &m.headers }, fieldDoc{"Headers of the requests to the URL's host: a text, or the secret in {env: NAME} or {file: PATH}, which is read again when it changes.", "", "none"}),
+		newField("headers", byName[*names[Value]]("headers by name", headerName(), mcpValues()), func(m *mcpFields) *names[Value] { return &m.headers }, fieldDoc{"Headers of the requests to the URL's host: a text, or the secret in {env: NAME} or {file: PATH}, which is read again when it changes.", "", "none"}),
 		newField("policy", choices(), func(m *mcpFields) *choice { return &m.policy }, fieldDoc{"The policy of connecting again after the server crashed or was not reached. All waits of a call together stay within three quarters of timeout.", "interactive", ""}),
 		newField("timeout", duration(), func(m *mcpFields) *time.Duration { return &m.timeout }, fieldDoc{"The limit of a call, with waits.", "2m", ""}),
 	)
@@ -204,7 +204,7 @@ func (m *mapper) checkTools() {
 		if s.value.dir != "" {
 			m.folder("mcp."+s.name+".dir", s.value.dir)
 		}
-		for section, values := range map[string][]named[Value]{"env": s.value.env, "headers": s.value.headers} {
+		for section, values := range map[string]names[Value]{"env": s.value.env, "headers": s.value.headers} {
 			for _, v := range m.config.values(values, m.env) {
 				if _, err := v.Open(m.env); err != nil {
 					m.report("mcp."+s.name+"."+section+"."+v.Name, "%s of %s: %v", v.Name, s.name, err)
@@ -276,7 +276,7 @@ func (c *Config) mcpServer(name string, m mcpFields, env func(string) string) MC
 func MCPPolicy() policy.Policy { return policy.Interactive() }
 
 // values returns values with the absolute paths of their secrets.
-func (c *Config) values(all []named[Value], env func(string) string) (made []Value) {
+func (c *Config) values(all names[Value], env func(string) string) (made []Value) {
 	for _, v := range all {
 		one := v.value
 		if one.Name = v.name; one.from.file != "" {

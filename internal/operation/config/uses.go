@@ -24,7 +24,8 @@ func (c *Config) Uses() []Use {
 		preset := name == noRetries || slices.Contains(policy.Presets(), name)
 		all = append(all, Use{Name: name, Policy: c.resolve(choice{name: name}), Preset: preset})
 	}
-	use := func(p choice, by string) {
+	for _, u := range c.users() {
+		p, by := u.value, u.name
 		i, known := own[p.own]
 		if p.own == nil {
 			i = slices.IndexFunc(all, func(u Use) bool { return u.Name == p.name })
@@ -35,22 +36,26 @@ func (c *Config) Uses() []Use {
 		}
 		all[i].By = append(all[i].By, by)
 	}
-	use(c.policy, "conversations")
-	use(c.supervisor, "supervisor")
+	return all
+}
+
+// users returns what has a policy, each with its policy.
+func (c *Config) users() []named[choice] {
+	all := []named[choice]{{"conversations", c.policy}, {"supervisor", c.supervisor}}
 	for _, m := range c.mcp {
 		if m.value.policy != (choice{}) {
-			use(m.value.policy, "mcp "+m.name)
+			all = append(all, named[choice]{"mcp " + m.name, m.value.policy})
 		}
 	}
 	for _, u := range c.all() {
-		if p := u.value.policy; p != (choice{}) {
-			use(p, u.name)
-		} else {
-			use(c.policy, u.name)
+		p := u.value.policy
+		if p == (choice{}) {
+			p = c.policy
 		}
+		all = append(all, named[choice]{u.name, p})
 		for i, t := range u.value.routes {
 			if t.policy != (choice{}) {
-				use(t.policy, fmt.Sprintf("%s, route %d", u.name, i+1))
+				all = append(all, named[choice]{fmt.Sprintf("%s, route %d", u.name, i+1), t.policy})
 			}
 		}
 	}
