@@ -158,7 +158,7 @@ func (f *reader) take(record store.Record) error {
 // public reports whether a record is public.
 func public(kind string) bool {
 	switch kind {
-	case created, steers, running, released, parked, crashed, survived, abortRequested, movedOn:
+	case created, imageStored, steers, running, released, parked, crashed, survived, abortRequested, movedOn:
 		return false
 	}
 	return true
@@ -167,7 +167,7 @@ func public(kind string) bool {
 // aside reports whether a record leaves the answer in progress and its wait as they are.
 func aside(kind string) bool {
 	switch kind {
-	case created, changed, paused, resumed, steers, inputQueued, inputRemoved, survived, abortRequested, wire.Type(wire.RecordLost{}):
+	case created, changed, imageStored, paused, resumed, steers, inputQueued, inputRemoved, survived, abortRequested, wire.Type(wire.RecordLost{}):
 		return true
 	}
 	return false

@@ -2,13 +2,18 @@ package conversation
 
 import "sync"
 
-// cached is how many conversations a runner remembers, so that it only has to read what is new in them.
-const cached = 256
+// A runner remembers so many conversations, so that it only has to read what is new in them, and so many bytes of the
+// images in them.
+const (
+	cached      = 256
+	cachedBytes = 128 << 20
+)
 
 // cache holds conversations that are not in use. A caller of take has one for itself until it calls put.
 type cache struct {
 	mu   sync.Mutex
 	logs map[string]*log
+	size int // of the images in them, in bytes
 }
 
 // take takes a conversation out; one that is not there is a blank one.
@@ -19,8 +24,16 @@ func (c *cache) take(id string) *log {
 	if l == nil {
 		return &log{id: id}
 	}
-	delete(c.logs, id)
+	c.drop(id)
 	return l
+}
+
+// drop forgets a conversation.
+func (c *cache) drop(id string) {
+	if l := c.logs[id]; l != nil {
+		c.size -= l.size
+		delete(c.logs, id)
+	}
 }
 
 // put puts one back. Where there is no room, some other one goes.
@@ -30,13 +43,16 @@ func (c *cache) put(l *log) {
 	if c.logs == nil {
 		c.logs = map[string]*log{}
 	}
+	if there := c.logs[l.id]; l.size > cachedBytes || there != nil && there.at.N >= l.at.N {
+		return
+	}
+	c.drop(l.id)
 	for id := range c.logs {
-		if len(c.logs) < cached {
+		if len(c.logs) < cached && c.size+l.size <= cachedBytes {
 			break
 		}
-		delete(c.logs, id)
+		c.drop(id)
 	}
-	if there := c.logs[l.id]; there == nil || there.at.N < l.at.N {
-		c.logs[l.id] = l
-	}
+	c.logs[l.id] = l
+	c.size += l.size
 }

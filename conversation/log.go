@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/turn"
@@ -16,6 +17,8 @@ type Input struct {
 	ID   string // that of its turn, too
 	Text string // "": nothing, a model is to be asked again
 	At   time.Time
+
+	Images []llm.Image // what the user shows with it
 
 	Compact bool   // it asks for a smaller history; Text says what of the summary
 	Steers  bool   // the turn in progress takes it up before it asks a model again
@@ -42,6 +45,9 @@ type log struct {
 	inputs []Input         // that wait for their turn
 	known  map[string]bool // ids of all inputs there have ever been
 	now    current         // the turn in progress
+
+	images map[string][]byte // the files of all images, by id
+	size   int               // of these files, in bytes
 
 	lost    []store.Damage // what the store has lost of the record
 	gap     bool           // and no record of a worker has come since
@@ -101,8 +107,10 @@ func (l *log) fold(r store.Record, content any) {
 	case wire.RecordLost:
 		l.lose(store.Damage{Conversation: l.id, N: c.First, Why: "lost"}, c.Noticed)
 		l.noticed = c.Noticed
+	case imageFile:
+		l.keepFile(c)
 	case wire.InputQueued:
-		l.queue(Input{ID: r.Turn, Text: c.Text, At: r.Time, Compact: c.Compact, Parent: c.Parent, UntilReset: c.UntilReset})
+		l.queue(Input{ID: r.Turn, Text: c.Text, Images: l.withFiles(c.Images), At: r.Time, Compact: c.Compact, Parent: c.Parent, UntilReset: c.UntilReset})
 	case wire.InputRemoved:
 		l.take(r.Turn)
 		l.forgetFirst(r.Turn)
@@ -219,6 +227,9 @@ func (l *log) event(r store.Record, e turn.Event) {
 		l.open(e.ID, r.Time)
 	case turn.UserMessage:
 		l.take(e.ID)
+		e.Images = l.withFiles(e.Images)
+		l.state = l.state.Apply(e)
+		return
 	case turn.AssistantMessage:
 		l.now.run, l.now.failed = policy.Run{}, policy.Run{}
 	case turn.ApprovalRequested:

@@ -23,6 +23,7 @@ const (
 	paused         = "conversation-paused"
 	resumed        = "conversation-resumed"
 	created        = "conversation-created"
+	imageStored    = "image-stored"
 	steers         = "input-steers"
 	running        = "turn-running"
 	released       = "turn-released"
@@ -82,6 +83,8 @@ func decode(r store.Record) (any, error) {
 	switch r.Type {
 	case created:
 		return readCreation(r)
+	case imageStored:
+		return read[imageFile](r)
 	case steers:
 		return steer{}, nil
 	case running:

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/wire"
@@ -48,13 +49,18 @@ func (r *Runner) Create(ctx context.Context, id string, s Settings) (string, err
 	return id, err
 }
 
-// Submit accepts a user's input. Its turn begins when those before it are sealed. id is the turn's; "": one
-// is made up. The input is durable when Submit returns. A second call with the same id changes nothing.
-func (r *Runner) Submit(ctx context.Context, conversation, id, text string) (string, error) {
+// Submit accepts a user's input: a text, and the images that it is about. Its turn begins when those before it are
+// sealed. id is the turn's; "": one is made up. The input is durable when Submit returns. A second call with the same
+// id changes nothing.
+func (r *Runner) Submit(ctx context.Context, conversation, id, text string, images ...llm.Image) (string, error) {
 	if err := checkText(text); err != nil {
 		return "", err
 	}
-	return r.accept(ctx, conversation, id, wire.InputQueued{Text: text}, roomForInput)
+	images, err := checkImages(images)
+	if err != nil {
+		return "", err
+	}
+	return r.accept(ctx, conversation, id, wire.InputQueued{Text: text, Images: images}, roomForInput)
 }
 
 // Compact has a turn that replaces the oldest messages by a summary, as an overflow of the model does. It waits for
@@ -112,6 +118,9 @@ func (r *Runner) accept(ctx context.Context, conversation, id string, in wire.In
 		return id, nil
 	}
 	if err := may(l); err != nil {
+		return "", err
+	}
+	if err := r.storeImages(ctx, l, id, in.Images, may); err != nil {
 		return "", err
 	}
 	began := time.Now()
@@ -193,6 +202,10 @@ func (r *Runner) changeInput(ctx context.Context, conversation, input string, co
 	if err != nil {
 		return err
 	}
+	if q, edits := content.(wire.InputQueued); edits {
+		q.Images = l.imagesOf(input)
+		content = q
+	}
 	waiting := func(l *log) error {
 		if _, removes := content.(wire.InputRemoved); !l.waits(input) || !removes && l.empty(input) {
 			return ErrNotQueued
@@ -202,7 +215,7 @@ func (r *Runner) changeInput(ctx context.Context, conversation, input string, co
 	return r.append(ctx, l, input, waiting, one(content))
 }
 
-// Edit replaces the text of an input that waits.
+// Edit replaces the text of an input that waits. Its images stay.
 func (r *Runner) Edit(ctx context.Context, conversation, input, text string) error {
 	if err := checkText(text); err != nil {
 		return err

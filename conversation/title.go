@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/store"
 )
 
@@ -61,8 +62,8 @@ func (l *log) renames(r store.Record) bool {
 	return !l.named && r.Turn == l.first.ID && (r.Type == inputQueued || r.Type == inputRemoved)
 }
 
-// firstRecords is how many records are searched for the first words of a conversation.
-const firstRecords = 16
+// firstRecords is how many records are searched for the first words of a conversation: files of images may come first.
+const firstRecords = 16 + llm.MaxImages
 
 // firstWords returns the title of a conversation whose last record has none, as in logs of older programs and where
 // that record changes it.

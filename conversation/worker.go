@@ -163,7 +163,7 @@ func (w *worker) beginning() []turn.Event {
 	case in.Text == "":
 		return []turn.Event{turn.Start{ID: w.turn}}
 	}
-	return turn.Begin(w.turn, in.Text)
+	return turn.Begin(w.turn, in.Text, in.Images...)
 }
 
 // resumption returns the events with which a turn that is in progress goes on.
@@ -308,7 +308,7 @@ func (w *worker) steering() []turn.UserMessage {
 	var said []turn.UserMessage
 	for _, in := range w.log.inputs {
 		if in.Steers {
-			said = append(said, turn.UserMessage{Text: in.Text, ID: in.ID})
+			said = append(said, turn.UserMessage{Text: in.Text, Images: in.Images, ID: in.ID})
 		}
 	}
 	return said

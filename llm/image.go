@@ -18,6 +18,7 @@ const (
 	MaxImages     = 20        // in a message
 	MaxImageBytes = 12 << 20  // of all in a message
 	maxSide       = 8000      // pixels
+	maxName       = 255       // bytes of a name; the rest is cut off
 )
 
 // Image is a picture that the user shows to the model: a PNG, JPEG, GIF or WebP. [NewImage] makes one of a file.
@@ -36,6 +37,7 @@ func (Image) block() {}
 // NewImage returns the picture in a file. Its type is that of the bytes, whatever the name is. The error is what is
 // wrong with the image, such as "is larger than 3.75 MiB".
 func NewImage(name string, data []byte) (Image, error) {
+	name = strings.ToValidUTF8(name[:min(len(name), maxName)], "")
 	i := Image{Name: name, MediaType: ImageType(data), Bytes: len(data), Data: data}
 	switch {
 	case i.MediaType == "":

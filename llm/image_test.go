@@ -89,6 +89,13 @@ func TestNewImage_SaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestNewImage_BoundsItsName(t *testing.T) {
+	i, err := llm.NewImage(strings.Repeat("é", 200), llmtest.PNG(70, 50, 100))
+	if want := strings.Repeat("é", 127); err != nil || i.Name != want {
+		t.Errorf("name of 400 bytes: got %q, %v; want %q", i.Name, err, want)
+	}
+}
+
 func TestCheckImages_BoundsThoseOfAMessage(t *testing.T) {
 	for _, tt := range []struct {
 		images []llm.Image

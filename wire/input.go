@@ -1,12 +1,15 @@
 package wire
 
+import "github.com/ridethrough/ridethrough/llm"
+
 // InputQueued means that a user's input waits for its turn, or that the text of
 // a waiting input has changed. TurnID is that of the turn that it will begin.
 type InputQueued struct {
 	Ref
-	Text    string `json:"text"`                 // "": none, a model is asked again for what it has left unanswered
-	Compact bool   `json:"compact,omitzero"`     // the history is to be made smaller; Text is what the user asks of the summary
-	Parent  string `json:"traceparent,omitzero"` // of the request that the input came with (W3C Trace Context)
+	Text    string      `json:"text"`                 // "": none, a model is asked again for what it has left unanswered
+	Images  []llm.Image `json:"images,omitzero"`      // what the user shows with it; their files are kept beside the event
+	Compact bool        `json:"compact,omitzero"`     // the history is to be made smaller; Text is what the user asks of the summary
+	Parent  string      `json:"traceparent,omitzero"` // of the request that the input came with (W3C Trace Context)
 
 	UntilReset bool `json:"untilReset,omitzero"` // its turn waits for a usage window that is spent, whatever the policy says
 }

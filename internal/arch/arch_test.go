@@ -111,10 +111,10 @@ var house = []row{
 	{floor: 3, path: "internal/operation/history", uses: "internal/plural internal/atomicfile internal/clip internal/latency breaker fault gateway retry transport turn"},
 	{floor: 3, path: "internal/operation/history/historykv", uses: "internal/largevalue internal/operation/history store"},
 	{floor: 3, path: "internal/operation/alerts", uses: "breaker internal/operation/history internal/operation/notify internal/operation/statusfeed internal/terminal/printable"},
-	{floor: 3, path: "internal/server/api", uses: "turn wire"},
+	{floor: 3, path: "internal/server/api", uses: "llm turn wire"},
 	{floor: 3, path: "internal/operation/archive", uses: "internal/atomicfile store"},
-	{floor: 3, path: "internal/server/views", uses: "conversation fault policy store turn wire internal/server/api"},
-	{floor: 3, path: "internal/server/client", uses: "conversation fault policy retry store turn wire internal/operation/access internal/operation/archive internal/server/api internal/server/views"},
+	{floor: 3, path: "internal/server/views", uses: "conversation fault llm policy store turn wire internal/server/api"},
+	{floor: 3, path: "internal/server/client", uses: "conversation fault llm policy retry store turn wire internal/operation/access internal/operation/archive internal/server/api internal/server/views"},
 	{floor: 3, path: "internal/operation/doctor", uses: "fault"},
 	{floor: 3, path: "internal/operation/storecheck", uses: "internal/plural store conversation internal/operation/archive internal/operation/doctor"},
 	{
@@ -144,7 +144,7 @@ var house = []row{
 		uses: "breaker internal/fleet gateway internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy turn internal/operation/history internal/operation/statusfeed internal/operation/tenant internal/server/rest internal/server/stream internal/server/feed internal/server/description internal/server/live",
 	},
 	{
-		floor: 3, path: "internal/server/conversations", uses: "breaker gateway internal/operation/archive internal/operation/history internal/send internal/server/audit conversation store turn wire internal/server/api internal/server/rest internal/server/stream internal/server/live internal/server/views",
+		floor: 3, path: "internal/server/conversations", uses: "breaker gateway internal/operation/archive internal/operation/history internal/send internal/server/audit conversation llm store turn wire internal/server/api internal/server/rest internal/server/stream internal/server/live internal/server/views",
 		parts: "github.com/coder/websocket",
 	},
 	{floor: 3, path: "internal/server/councils", uses: "agent conversation council turn wire internal/server/api internal/server/rest internal/server/stream"},

@@ -222,7 +222,7 @@ func TestSocket_ClosesWithReason(t *testing.T) {
 		p := newConversationServer(t)
 		c := p.create("")
 		k, large := p.mustDial("/"+c+"/socket"), p.mustDial("/"+c+"/socket")
-		if err := large.Write(t.Context(), websocket.MessageText, make([]byte, 3<<20)); err == nil {
+		if err := large.Write(t.Context(), websocket.MessageText, make([]byte, 20<<20)); err == nil {
 			t.Error("too much was taken")
 		}
 		p.ask("DELETE", "/"+c, "")

@@ -226,7 +226,7 @@ func TestConversations_RefuseInvalidRequests(t *testing.T) {
 			{400, "invalid-input", "POST", "/c1/turns", `{"text":" "}`, nil},
 			{400, "invalid-input", "POST", "/c1/turns", "{\"text\":\"\xff\"}", nil},
 			{400, "invalid-input", "POST", "/c1/turns", `{"text":"` + strings.Repeat("x", 384<<10+1) + `"}`, nil},
-			{413, "too-large", "POST", "/c1/turns", `{"text":"` + strings.Repeat("x", 3<<20) + `"}`, nil},
+			{413, "too-large", "PATCH", "/c1/queue/t1", `{"text":"` + strings.Repeat("x", 3<<20) + `"}`, nil},
 			{413, "too-large", "POST", "", `{"system":"` + strings.Repeat("x", 1<<20) + `"}`, nil},
 			{400, "invalid-input", "POST", "/c1/turns", `{"text":"hi","id":"a b"}`, nil},
 			{415, "unsupported-media-type", "POST", "/c1/turns", `{"text":"hi"}`, []string{"Content-Type", "text/plain"}},

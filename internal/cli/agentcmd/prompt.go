@@ -10,6 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
+	"github.com/ridethrough/ridethrough/llm"
 )
 
 // maxPrompt is the longest prompt in bytes, that of a request.
@@ -43,19 +44,26 @@ func readPrompt(ctx context.Context, s command.Streams, args []string, optional 
 }
 
 // prompt returns the prompt of a run, with the files that are attached to it.
-func (c *runCmd) prompt(ctx context.Context, args []string) (string, error) {
-	text, err := readPrompt(ctx, c.streams, args, c.continued != "")
+func (c *runCmd) prompt(ctx context.Context, args []string) (text string, images []llm.Image, err error) {
+	text, err = readPrompt(ctx, c.streams, args, c.continued != "")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	for _, path := range c.attached {
-		file, err := tui.FileText(path)
+		file, image, err := tui.Attach(path)
+		if image != nil {
+			images = append(images, *image)
+			err = llm.CheckImages(images)
+		}
 		if err != nil {
-			return "", fmt.Errorf("--file: %w", err)
+			return "", nil, fmt.Errorf("--file: %w", err)
 		}
 		text += file
 	}
-	return strings.TrimPrefix(text, "\n\n"), nil
+	if text == "" && len(images) > 0 {
+		return "", nil, errors.New("--file: an image needs a prompt")
+	}
+	return strings.TrimPrefix(text, "\n\n"), images, nil
 }
 
 // standardInput reads standard input until it or ctx ends.

@@ -129,7 +129,7 @@ func (c *runCmd) flags(cmd *cobra.Command) {
 	f.DurationVar(&c.maxWait, "max-wait", maxWait, "the longest total wait; 0 for the policy's limit [RIDETHROUGH_MAX_WAIT]")
 	f.IntVar(&c.maxTokens, "max-tokens", 0, "the longest answer in tokens; 0 for the provider's default")
 	f.BoolVar(&c.whole, "whole", false, "request whole answers instead of streams")
-	f.StringArrayVar(&c.attached, "file", nil, "attach a text `FILE` to the prompt; repeatable")
+	f.StringArrayVar(&c.attached, "file", nil, "attach a text or image `FILE` to the prompt; repeatable")
 	c.tools.flags(cmd)
 	c.outputFlags.flags(cmd)
 	f.BoolVar(&c.reasoning, "reasoning", false, "print the model's reasoning to standard error")

@@ -119,17 +119,11 @@ func (c *runCmd) savedDir() string { return c.streams.StateFile("runs") }
 
 // replay applies the events in the file.
 func (f *conversationFile) replay() error {
-	for _, r := range f.file.Conversation().Records {
-		e, err := turn.Unmarshal(r.Type, r.Body)
-		if err != nil {
-			return fmt.Errorf("record %d: %w", r.N, err)
-		}
-		if e == nil {
-			continue // a record of conversations that is no event
-		}
-		f.state, f.turnID = f.state.Apply(e), r.Turn
+	events, err := conversation.TurnEvents(f.file.Conversation().Records)
+	for _, e := range events {
+		f.state, f.turnID = f.state.Apply(e.Event), e.TurnID
 	}
-	return nil
+	return err
 }
 
 // append stores events.
@@ -150,11 +144,17 @@ func (f *conversationFile) append(_ context.Context, events ...turn.Event) error
 		if start, ok := e.(turn.Start); ok {
 			f.turnID = start.ID
 		}
-		r, err := conversation.EventRecord(c.ID, f.turnID, e, time.Now().UTC())
+		now := time.Now().UTC()
+		said, _ := e.(turn.UserMessage)
+		files, err := conversation.ImageRecords(f.turnID, said.Images, now)
 		if err != nil {
 			return err
 		}
-		records = append(records, r)
+		r, err := conversation.EventRecord(c.ID, f.turnID, e, now)
+		if err != nil {
+			return err
+		}
+		records = append(append(records, files...), r)
 	}
 	err := f.file.Append(records...)
 	f.appended = f.appended || err == nil
@@ -218,16 +218,16 @@ func quoted(word string) string {
 
 // input returns the events that the run starts with.
 func (c *runCmd) input(ctx context.Context, f *conversationFile, args []string) ([]turn.Event, error) {
-	text, err := c.prompt(ctx, args)
+	text, images, err := c.prompt(ctx, args)
 	switch {
 	case err != nil:
 		return nil, err
 	case inProgress(f.state) && text == "":
 		return []turn.Event{turn.Restarted{}}, nil
 	case inProgress(f.state):
-		return []turn.Event{turn.Restarted{}, turn.UserMessage{Text: text}}, nil
+		return []turn.Event{turn.Restarted{}, turn.UserMessage{Text: text, Images: images}}, nil
 	case text != "":
-		return turn.Begin(conversation.NewID(), text), nil
+		return turn.Begin(conversation.NewID(), text, images...), nil
 	case f.state.Unanswered():
 		return []turn.Event{turn.Start{ID: conversation.NewID()}}, nil
 	}

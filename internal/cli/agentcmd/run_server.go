@@ -14,6 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/chat"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -40,7 +41,7 @@ func (c *runCmd) runAtServer(ctx context.Context, args []string) error {
 	if err := c.checkServerFlags(); err != nil {
 		return err
 	}
-	text, err := c.prompt(ctx, args)
+	text, images, err := c.prompt(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (c *runCmd) runAtServer(ctx context.Context, args []string) error {
 	if events, ok := c.view.(*jsonView); ok {
 		events.conversation, events.server = id, c.serverURL()
 	}
-	err = c.watch(ctx, server, id, text)
+	err = c.watch(ctx, server, id, text, images)
 	if c.ended.Status != turn.Done {
 		c.continued = id
 	}
@@ -128,7 +129,7 @@ func (c *runCmd) showPause(b wire.Body) {
 
 // watch shows a turn until it is sealed: one with a new text, or without text the
 // turn in progress. When ctx ends, it stops the turn at the server.
-func (c *runCmd) watch(ctx context.Context, server client.Client, id, text string) error {
+func (c *runCmd) watch(ctx context.Context, server client.Client, id, text string, images []llm.Image) error {
 	watching, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
 	c.at = id
@@ -140,7 +141,7 @@ func (c *runCmd) watch(ctx context.Context, server client.Client, id, text strin
 		}
 	})
 	defer stopped()
-	events := server.Say(watching, id, conversation.NewID(), text)
+	events := server.Say(watching, id, conversation.NewID(), text, images...)
 	if text == "" {
 		v, err := server.Get(watching, id)
 		if err != nil {

@@ -5,6 +5,7 @@ package api
 import (
 	"time"
 
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -60,12 +61,14 @@ type Wait struct {
 
 // Input is a user message that waits for its turn.
 type Input struct {
-	ID      string    `json:"id"`
-	Text    string    `json:"text"`
-	At      time.Time `json:"at"`
-	Compact bool      `json:"compact,omitzero"`     // it makes the history smaller; the text is what it asks of the summary
-	Steers  bool      `json:"steers,omitzero"`      // the turn in progress takes it before its next question to the model
-	Parent  string    `json:"traceparent,omitzero"` // of the request that it came with (W3C Trace Context)
+	ID     string      `json:"id"`
+	Text   string      `json:"text"`
+	At     time.Time   `json:"at"`
+	Images []llm.Image `json:"images,omitzero"` // what the text is about
+
+	Compact bool   `json:"compact,omitzero"`     // it makes the history smaller; the text is what it asks of the summary
+	Steers  bool   `json:"steers,omitzero"`      // the turn in progress takes it before its next question to the model
+	Parent  string `json:"traceparent,omitzero"` // of the request that it came with (W3C Trace Context)
 
 	UntilReset bool `json:"untilReset,omitzero"` // its turn waits for a usage window that is spent, whatever the policy says
 }
@@ -134,8 +137,15 @@ func set[T any](value, to *T) {
 
 // NewTurn is the body that adds a user message.
 type NewTurn struct {
-	ID   string `json:"id,omitzero"` // of the turn; "": the server chooses one
-	Text string `json:"text"`
+	ID     string     `json:"id,omitzero"` // of the turn; "": the server chooses one
+	Text   string     `json:"text"`
+	Images []NewImage `json:"images,omitzero"` // what the text is about; at most 20, with 12 MiB together
+}
+
+// NewImage is an image of a user message: a PNG, JPEG, GIF or WebP of at most 3.75 MiB and 8000 pixels each way.
+type NewImage struct {
+	Name string `json:"name,omitzero"` // of its file, shown to people
+	Data []byte `json:"data"`          // the file, in base64; its type is that of its bytes
 }
 
 // Compact is the body that makes the history of a conversation smaller.
@@ -178,9 +188,12 @@ type NewText struct {
 
 // Command is one action in a conversation, as a message of a WebSocket.
 type Command struct {
-	Do     string `json:"do"`              // "say", "compact", "again", "stop", "now", "pause", "resume", "move", "edit", "remove", "steer" or "answer"
-	ID     string `json:"id,omitzero"`     // of the input, or of the call to answer; "" with "say" and "compact": the server chooses one
-	Text   string `json:"text,omitzero"`   // to say, or the new text of an input; with "compact" what is asked of the summary
+	Do   string `json:"do"`            // "say", "compact", "again", "stop", "now", "pause", "resume", "move", "edit", "remove", "steer" or "answer"
+	ID   string `json:"id,omitzero"`   // of the input, or of the call to answer; "" with "say" and "compact": the server chooses one
+	Text string `json:"text,omitzero"` // to say, or the new text of an input; with "compact" what is asked of the summary
+
+	Images []NewImage `json:"images,omitzero"` // with "say": what the text is about
+
 	TurnID string `json:"turnId,omitzero"` // of the turn to stop; "": the turn in progress, whichever it is
 	Model  string `json:"model,omitzero"`  // that the turn in progress moves to
 

@@ -39,7 +39,7 @@ func (c Client) call(ctx context.Context, method, path string, body, into any) e
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute+time.Duration(len(text)>>20)*perMiB)
 	defer cancel()
 	resp, err := c.do(ctx, method, conversations+path, jsonType, text)
 	if err != nil {
@@ -51,6 +51,9 @@ func (c Client) call(ctx context.Context, method, path string, body, into any) e
 	}
 	return json.NewDecoder(io.LimitReader(resp.Body, bound)).Decode(into)
 }
+
+// perMiB is how much longer a call may take for each MiB that it sends.
+const perMiB = 10 * time.Second
 
 // conversations is the address of all conversations.
 const conversations = "/-/conversations"

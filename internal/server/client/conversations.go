@@ -9,6 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/views"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
@@ -60,8 +61,8 @@ func (c Client) List(ctx context.Context) iter.Seq2[conversation.View, error] {
 }
 
 // Put adds a user message with the id of its turn. It retries: the same message twice under one id is one.
-func (c Client) Put(ctx context.Context, id, turnID, text string) error {
-	return c.persist(ctx, pathOf(id)+"/turns", api.NewTurn{Text: text, ID: turnID})
+func (c Client) Put(ctx context.Context, id, turnID, text string, images ...llm.Image) error {
+	return c.persist(ctx, pathOf(id)+"/turns", api.NewTurn{Text: text, ID: turnID, Images: views.NewImages(images)})
 }
 
 // Compact replaces the oldest messages by a summary, in a turn of that id. It retries as Put does.

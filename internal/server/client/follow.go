@@ -15,6 +15,8 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/internal/server/views"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
@@ -24,9 +26,9 @@ import (
 // Say adds a user message and yields the events of its turn. The caller chooses the turn's id: the same
 // message under the same id is one, so Say reconnects after a lost connection. Once the first event is there,
 // the message is durable. The error is last.
-func (c Client) Say(ctx context.Context, conversation, turnID, text string) iter.Seq2[wire.Event, error] {
+func (c Client) Say(ctx context.Context, conversation, turnID, text string, images ...llm.Image) iter.Seq2[wire.Event, error] {
 	return c.turn(ctx, conversation, turnID, true, func(ctx context.Context, _ int64) (io.ReadCloser, error) {
-		body, err := json.Marshal(api.NewTurn{Text: text, ID: turnID})
+		body, err := json.Marshal(api.NewTurn{Text: text, ID: turnID, Images: views.NewImages(images)})
 		if err != nil {
 			return nil, err
 		}

@@ -49,7 +49,7 @@ func (a *API) do(ctx context.Context, id string, c api.Command) (d api.Done, err
 func (a *API) addTurn(ctx context.Context, id string, c api.Command) (turnID string, err error) {
 	switch {
 	case c.Do == "say":
-		return a.Runner.Submit(ctx, id, c.ID, c.Text)
+		return a.Runner.Submit(ctx, id, c.ID, c.Text, views.ImagesOf(c.Images)...)
 	case c.Do == "compact":
 		return a.Runner.Compact(ctx, id, c.ID, c.Text)
 	case c.UntilReset:
@@ -83,7 +83,7 @@ func (a *API) answerDo(w http.ResponseWriter, r *http.Request, c api.Command) er
 
 // say adds a user message. What is answered with 202 is durable.
 func (a *API) say(w http.ResponseWriter, r *http.Request) error {
-	b, err := rest.Read[api.NewTurn](w, r, textBound)
+	b, err := rest.Read[api.NewTurn](w, r, turnBound)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (a *API) say(w http.ResponseWriter, r *http.Request) error {
 	if key != "" && b.ID != "" && key != b.ID {
 		return rest.Problem(http.StatusBadRequest, "the id and the Idempotency-Key differ")
 	}
-	c := api.Command{Do: "say", ID: cmp.Or(b.ID, key), Text: b.Text}
+	c := api.Command{Do: "say", ID: cmp.Or(b.ID, key), Text: b.Text, Images: b.Images}
 	if kind := stream.Accepted(r); kind != "" {
 		return a.sayAndFollow(w, r, kind, c)
 	}

@@ -14,11 +14,13 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
 	"github.com/ridethrough/ridethrough/internal/server/views"
+	"github.com/ridethrough/ridethrough/llm"
 )
 
-// Bounds of requests, in bytes. JSON may need six bytes for each of a text.
+// Bounds of requests, in bytes. JSON may need six bytes for each of a text, and base64 four for three of an image.
 const (
 	textBound     = 6*conversation.MaxText + rest.ActionBound
+	turnBound     = textBound + (llm.MaxImageBytes+llm.MaxImages)/3*4 + llm.MaxImages*rest.ActionBound
 	settingsBound = 512 << 10
 )
 

@@ -46,7 +46,7 @@ func (a *API) openSocket(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return nil // Accept has answered
 	}
-	conn.SetReadLimit(textBound)
+	conn.SetReadLimit(turnBound)
 	// The request's context ends with the handshake.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	s := &socket{api: a, r: r, conn: conn, id: id, answers: make(chan any, answersBuffered)}

@@ -149,6 +149,8 @@ func (d *describer) form(t reflect.Type) object {
 	switch t {
 	case reflect.TypeFor[time.Time]():
 		return object{"type": "string", "format": "date-time"}
+	case reflect.TypeFor[[]byte]():
+		return object{"type": "string", "contentEncoding": "base64"}
 	case reflect.TypeFor[json.RawMessage]():
 		return object{}
 	case reflect.TypeFor[llm.Content]():

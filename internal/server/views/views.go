@@ -8,6 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
@@ -72,6 +73,22 @@ func FromSummary(s api.Summary) conversation.View {
 // RestoredOf returns the answer to the import of a conversation.
 func RestoredOf(added int, v conversation.View) api.Restored {
 	return api.Restored{Added: added, InProgress: v.Turn != "" || len(v.Inputs) > 0}
+}
+
+// ImagesOf returns the images of a body. What is wrong with them the runner says.
+func ImagesOf(images []api.NewImage) (all []llm.Image) {
+	for _, i := range images {
+		all = append(all, llm.Image{Name: i.Name, Data: i.Data})
+	}
+	return all
+}
+
+// NewImages returns images as they are sent.
+func NewImages(images []llm.Image) (all []api.NewImage) {
+	for _, i := range images {
+		all = append(all, api.NewImage{Name: i.Name, Data: i.Data})
+	}
+	return all
 }
 
 // QueueOf returns inputs as their JSON.

@@ -151,7 +151,7 @@ func (l *local) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, e
 func (l *local) Do(ctx context.Context, c tui.Command) error {
 	switch c := c.(type) {
 	case tui.Send:
-		_, err := l.runner.Submit(ctx, l.id, c.ID, c.Text)
+		_, err := l.runner.Submit(ctx, l.id, c.ID, c.Text, c.Images...)
 		return err
 	case tui.Compact:
 		_, err := l.runner.Compact(ctx, l.id, c.ID, c.Instruction)

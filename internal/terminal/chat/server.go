@@ -71,7 +71,7 @@ func (r *remote) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, 
 func (r *remote) Do(ctx context.Context, c tui.Command) error {
 	switch c := c.(type) {
 	case tui.Send:
-		return r.client.Put(ctx, r.id, c.ID, c.Text)
+		return r.client.Put(ctx, r.id, c.ID, c.Text, c.Images...)
 	case tui.Compact:
 		return r.client.Compact(ctx, r.id, c.ID, c.Instruction)
 	case tui.Remove:

@@ -44,6 +44,8 @@ func advice(e turn.Error, now time.Time) string {
 	switch {
 	case e.Fault == nil:
 		return ""
+	case e.OfImages():
+		return "The model does not take the images: use one that does, or go on without them."
 	case e.Fault.Kind == fault.Auth:
 		return "Check the key for " + e.Provider + " and try again."
 	case e.Fault.Window:

@@ -43,6 +43,10 @@ func TestHeadline_AdvisesTheUser(t *testing.T) {
 		{failed(fault.Error{Kind: fault.Auth, Status: 401}, "anthropic", 0, false), "Failed: authentication. Check the key for anthropic and try again."},
 		{failed(fault.Error{Kind: fault.Truncated}, "anthropic", 2, true), "Failed after 2 retry attempts: the answer broke off (stream dropped). Check your connection and try again."},
 		{failed(fault.Error{Kind: fault.Invalid, Status: 400}, "anthropic", 0, false), "Failed: bad request."},
+		{
+			failed(fault.Error{Kind: fault.Invalid, Status: 500, Images: true}, "ollama", 0, false),
+			"Failed: bad request. The model does not take the images: use one that does, or go on without them.",
+		},
 		{turn.Error{Kind: "steps"}, "Failed: steps."},
 	} {
 		if got := display.Headline(tt.failure, now); got != tt.want {

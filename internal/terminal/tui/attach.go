@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/llm"
 )
 
 // maxFile is the size of the largest file that is attached, in bytes.
@@ -60,9 +62,16 @@ func (m mention) looksLikeFile() bool {
 
 // attached is a prompt with the files that it names.
 type attached struct {
-	files   string   // to be sent behind what was typed
-	lacking []string // why files are not in it, in sentences
-	asks    bool     // whether files outside of the directory may be
+	files   string      // to be sent behind what was typed
+	images  []llm.Image // to be sent with it
+	lacking []string    // why files are not in it, in sentences
+	asks    bool        // whether files outside of the directory may be
+}
+
+// file is what is in a file: a text, or an image.
+type file struct {
+	text  string
+	image *llm.Image // nil: it is a text
 }
 
 // attach reads the files that a prompt names. Those outside of the directory need the user's consent.
@@ -70,7 +79,10 @@ func attach(text, dir string, consent bool) (a attached) {
 	var b strings.Builder
 	seen := map[string]bool{}
 	for _, m := range mentionsIn(text) {
-		content, path, err := readMention(m, dir, consent)
+		f, path, err := readMention(m, dir, consent)
+		if err == nil && f.image != nil {
+			err = a.room(*f.image)
+		}
 		if errors.Is(err, fs.ErrNotExist) && !m.looksLikeFile() || seen[path] {
 			continue
 		}
@@ -79,10 +91,22 @@ func attach(text, dir string, consent bool) (a attached) {
 			a.lack(printable.Line(path)+" "+sentence(err), errors.Is(err, errOutside))
 			continue
 		}
-		b.WriteString(fileBlock(path, content))
+		if f.image != nil {
+			a.images = append(a.images, *f.image)
+			continue
+		}
+		b.WriteString(fileBlock(path, f.text))
 	}
 	a.files = b.String()
 	return a
+}
+
+// room returns why there is no room for another image; nil: there is.
+func (a *attached) room(i llm.Image) error {
+	if err := llm.CheckImages(append(slices.Clip(a.images), i)); err != nil {
+		return fmt.Errorf("does not fit: %w", err)
+	}
+	return nil
 }
 
 // lack notes why a file is not attached. What the user may consent to comes first, so that it is seen.
@@ -97,8 +121,7 @@ func (a *attached) lack(why string, outside bool) {
 // The reasons why a file is not attached.
 var (
 	errOutside = errors.New("is outside of this directory")
-	errImage   = errors.New("is an image, and only text can be attached")
-	errBinary  = errors.New("is not text")
+	errBinary  = errors.New("is neither text nor an image")
 	errLarge   = fmt.Errorf("is longer than %d KiB", maxFile>>10)
 	errKind    = errors.New("is not a file")
 )
@@ -116,65 +139,57 @@ func sentence(err error) string {
 
 // readMention reads the file of a mention. Without consent it follows no path, and no link, out of the directory.
 // A period or comma at the end of a sentence is not part of the name.
-func readMention(m mention, dir string, consent bool) (content, path string, err error) {
+func readMention(m mention, dir string, consent bool) (f file, path string, err error) {
 	path = m.path
-	content, err = readText(path, dir, consent)
+	f, err = readFile(path, dir, consent)
 	if shorter := strings.TrimRight(path, ".,;:!?)"); errors.Is(err, fs.ErrNotExist) && !m.quoted && shorter != path && shorter != "" {
-		if again, errAgain := readText(shorter, dir, consent); !errors.Is(errAgain, fs.ErrNotExist) {
+		if again, errAgain := readFile(shorter, dir, consent); !errors.Is(errAgain, fs.ErrNotExist) {
 			return again, shorter, errAgain
 		}
 	}
-	return content, path, err
+	return f, path, err
 }
 
-// readText reads a text file.
-func readText(path, dir string, consent bool) (string, error) {
+// readFile reads a file with a text or an image.
+func readFile(path, dir string, consent bool) (file, error) {
 	full := resolve(path, dir)
 	real, err := filepath.EvalSymlinks(full)
 	if err != nil {
-		return "", err
+		return file{}, err
 	}
 	if !consent && !inside(real, dir) {
-		return "", errOutside
+		return file{}, errOutside
 	}
 	info, err := os.Stat(real)
 	switch {
 	case err != nil:
-		return "", err
+		return file{}, err
 	case !info.Mode().IsRegular():
-		return "", errKind
-	case info.Size() > maxFile:
-		return "", errLarge
+		return file{}, errKind
 	}
-	return readRegular(real)
-}
-
-// readRegular reads a regular file that has text in it.
-func readRegular(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	content, err := readRegular(real)
 	switch {
 	case err != nil:
-		return "", err
+		return file{}, err
+	case llm.ImageType(content) != "":
+		i, err := llm.NewImage(filepath.Base(path), content)
+		return file{image: &i}, err
 	case len(content) > maxFile:
-		return "", errLarge
-	case isImage(content):
-		return "", errImage
+		return file{}, errLarge
 	case !utf8.Valid(content) || strings.ContainsRune(string(content), 0):
-		return "", errBinary
+		return file{}, errBinary
 	}
-	return string(content), nil
+	return file{text: string(content)}, nil
 }
 
-// isImage reports whether a file begins as a PNG, JPEG, GIF or WebP does.
-func isImage(content []byte) bool {
-	s := string(content[:min(len(content), 12)])
-	return strings.HasPrefix(s, "\x89PNG") || strings.HasPrefix(s, "\xff\xd8\xff") || strings.HasPrefix(s, "GIF8") ||
-		strings.HasPrefix(s, "RIFF") && strings.HasSuffix(s, "WEBP")
+// readRegular reads a regular file, but no more of it than makes it too large.
+func readRegular(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, llm.MaxImage+1))
 }
 
 // resolve returns a path that was typed as one that is read.
@@ -200,13 +215,16 @@ func inside(real, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// FileText returns a text file as it stands in a prompt, wherever it is.
-func FileText(path string) (string, error) {
-	content, err := readText(path, "", true)
-	if err != nil {
-		return "", fmt.Errorf("%s %s", path, sentence(err))
+// Attach returns what is attached to a prompt of a file, wherever it is: an image, or a text as it stands in the prompt.
+func Attach(path string) (text string, image *llm.Image, err error) {
+	f, err := readFile(path, "", true)
+	switch {
+	case err != nil:
+		return "", nil, fmt.Errorf("%s %s", path, sentence(err))
+	case f.image != nil:
+		return "", f.image, nil
 	}
-	return fileBlock(path, content), nil
+	return fileBlock(path, f.text), nil, nil
 }
 
 // fileBlock is a file as the model reads it: with its name and where it ends, whatever its text is.

@@ -58,7 +58,7 @@ func (m *model) sendWithFiles(shown, text string) tea.Cmd {
 	if text == m.turn.returned.text && len(m.queue)+len(m.outbox) == 0 {
 		return m.askAgain(text)
 	}
-	return m.send(text + a.files)
+	return m.send(text+a.files, a.images...)
 }
 
 // sendWithFiles sends a prompt with the files that it names, and says which are not with it.
@@ -71,7 +71,10 @@ func (ps *plainSession) sendWithFiles(ctx context.Context, text string) error {
 		ps.line("× Not sent: with its files that is " + tooLong)
 		return nil
 	}
-	return ps.send(ctx, text+a.files)
+	for _, i := range a.images {
+		ps.line("· With " + printable.Line(i.String()))
+	}
+	return ps.send(ctx, text+a.files, a.images...)
 }
 
 // maxEntries is how many files of a directory are searched for completions.

@@ -1,6 +1,8 @@
 package tui_test
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +12,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 )
 
@@ -88,13 +92,14 @@ func TestAttach_PastedTextNamesNoFiles(t *testing.T) {
 
 func TestAttach_SaysWhyAFileIsNotAttached(t *testing.T) {
 	big := strings.Repeat("x", 256<<10+1)
-	files := map[string]string{"bin.dat": "a\x00b", "latin.txt": "\xe4", "pic.png": "\x89PNG\r\n", "big.txt": big, "dir/x": ""}
+	files := map[string]string{"bin.dat": "a\x00b", "latin.txt": "\xe4", "half.png": "\x89PNG\r\n\x1a\n", "large.png": string(llmtest.PNG(1, 1, llm.MaxImage+1)), "big.txt": big, "dir/x": ""}
 	for mention, want := range map[string]string{
 		"@none.txt":    "▲ none.txt does not exist\n",
 		`@"a b"`:       "▲ a b does not exist\n",
-		"@bin.dat":     "bin.dat is not text",
-		"@latin.txt":   "latin.txt is not text",
-		"@pic.png":     "pic.png is an image, and only text can be attached",
+		"@bin.dat":     "bin.dat is neither text nor an image",
+		"@latin.txt":   "latin.txt is neither text nor an image",
+		"@half.png":    "half.png is damaged: it does not say how many pixels it has",
+		"@large.png":   "large.png is larger than 3.75 MiB",
 		"@big.txt":     "big.txt is longer than 256 KiB",
 		"@dir":         "dir is not a file",
 		"@dir/":        "dir/ is not a file",
@@ -115,6 +120,55 @@ func TestAttach_SaysWhyAFileIsNotAttached(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAttach_ImagesAreSentAndSaidInALine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		png := llmtest.PNG(640, 480, 120_000)
+		h := newService(t, llmtest.Says("one"))
+		s := start(t, withFiles(t, h, map[string]string{"pic.txt": string(png), "a.go": "package a\n"}), 80, 24)
+		s.types("What is in @pic.txt and @a.go? And again @pic.txt")
+		s.wait(0)
+		s.sees("> What is in @pic.txt and @a.go? And again @pic.txt\n  [a.go, 1 line]\n  [image pic.txt, 640 x 480, 120 KB]\n")
+		q := h.model.Requests()[0].Messages[0]
+		if got := q.Content.Images(); len(got) != 1 || !bytes.Equal(got[0].Data, png) || got[0].MediaType != "image/png" {
+			t.Errorf("images: got %v, want the file, once", got)
+		}
+		if got := h.lastPrompt(); strings.Contains(got, "PNG") || !strings.Contains(got, "package a") {
+			t.Errorf("prompt: got %.200q, want the text file only", got)
+		}
+	})
+}
+
+func TestAttach_ModelThatTakesNoImagesIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		blind := &fault.Error{Kind: fault.Invalid, Status: 400, Message: "does not support image input", Images: true}
+		h := newService(t, llmtest.Fails(blind), llmtest.Says("hello"))
+		s := start(t, withFiles(t, h, map[string]string{"pic.png": string(llmtest.PNG(6, 4, 100))}), 80, 24)
+		s.types("What is in @pic.png?")
+		s.wait(time.Minute)
+		s.sees("Failed: bad request. The model does not take the images: use one that does, or", "m changes the model, r tries", "again.")
+		s.types("Never mind")
+		s.wait(time.Second)
+		if got := h.model.Requests(); len(got) != 2 || len(got[1].Messages[0].Content.Images()) != 0 {
+			t.Errorf("requests: got %d, want the next one without the refused image", len(got))
+		}
+	})
+}
+
+func TestAttach_MoreImagesThanAMessageMayHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files, prompt := map[string]string{}, "See"
+		for i := range llm.MaxImages + 1 {
+			name := fmt.Sprintf("%c.png", 'a'+i)
+			files[name] = string(llmtest.PNG(1, 1, 100+i))
+			prompt += " @" + name
+		}
+		h := newService(t, llmtest.Says("one"))
+		s := start(t, withFiles(t, h, files), 80, 24)
+		s.types(prompt)
+		s.sees("▲ u.png does not fit: 21 images are more than the 20 that a message may have")
+	})
 }
 
 func TestAttach_AsksBeforeAFileOutside(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"iter"
 
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -54,7 +55,10 @@ type Command interface{ command() }
 
 // The commands. A repeated Send, Compact or Retry with the same ID has no effect.
 type (
-	Send    struct{ ID, Text string }        // queue a prompt as the input ID
+	Send struct { // queue a prompt as the input ID
+		ID, Text string
+		Images   []llm.Image
+	}
 	Compact struct{ ID, Instruction string } // replace the oldest messages by a summary, in the turn ID
 	Remove  struct{ ID string }              // remove a queued input
 	Steer   struct{ ID string }              // pass a queued input to the turn in progress

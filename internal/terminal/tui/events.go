@@ -141,6 +141,9 @@ func (m *model) onProgress(id string) {
 func (m *model) onUserMessage(e turn.UserMessage) {
 	m.dequeue(e.ID)
 	typed, files := typedOf(e.Text)
+	for _, i := range e.Images {
+		files = append(files, printable.Line(i.String()))
+	}
 	if m.turn.prompt == "" {
 		m.turn.prompt = typed
 	}

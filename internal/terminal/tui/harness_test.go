@@ -110,7 +110,7 @@ func (c *serviceConversation) Do(ctx context.Context, command tui.Command) (err 
 		return c.s.runner.Resume(ctx, c.id)
 	case tui.Send:
 		if err = c.s.sendErr; err == nil {
-			_, err = c.s.runner.Submit(ctx, c.id, command.ID, command.Text)
+			_, err = c.s.runner.Submit(ctx, c.id, command.ID, command.Text, command.Images...)
 		}
 	case tui.Compact:
 		_, err = c.s.runner.Compact(ctx, c.id, command.ID, command.Instruction)

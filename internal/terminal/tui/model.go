@@ -86,7 +86,10 @@ type turnState struct {
 }
 
 // input is a prompt that waits for its turn.
-type input struct{ id, text string }
+type input struct {
+	id, text string
+	images   []llm.Image
+}
 
 // renderedTail is the end of an answer as it is shown.
 type renderedTail struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
@@ -224,7 +225,7 @@ func (ps *plainSession) attach(ctx context.Context, conv Conversation) error {
 }
 
 // send sends a prompt, to a new conversation if none is open.
-func (ps *plainSession) send(ctx context.Context, text string) error {
+func (ps *plainSession) send(ctx context.Context, text string, images ...llm.Image) error {
 	ps.prompts.add(typed(text))
 	if ps.conv == nil {
 		conv, err := ps.Conversations.New(ctx, ps.settings)
@@ -237,7 +238,7 @@ func (ps *plainSession) send(ctx context.Context, text string) error {
 	}
 	id := conversation.NewID()
 	ps.openTurns[id] = true
-	if err := ps.conv.Do(ctx, Send{id, text}); err != nil {
+	if err := ps.conv.Do(ctx, Send{id, text, images}); err != nil {
 		delete(ps.openTurns, id)
 		return fmt.Errorf("send prompt: %w", err)
 	}

@@ -114,7 +114,7 @@ func (m *model) printWrapped(color func(string) string, text string) {
 func (m *model) onError(e turn.Error) {
 	m.wait = nil
 	m.finishAnswer()
-	m.turn.hopeless, m.turn.ofWindow = !display.MayPass(e), display.OfWindow(e)
+	m.turn.hopeless, m.turn.ofWindow = !display.MayPass(e) && !e.OfImages(), display.OfWindow(e)
 	m.failure = &shownFailure{Error: e, shownUntil: time.Now().Add(failureDuration)}
 	if m.replay.printing {
 		m.foldFailure(true)
@@ -155,6 +155,8 @@ func (m *model) failureText(e turn.Error) []string {
 func kept(e turn.Error, wait, other, again string) string {
 	const text = "Nothing is lost: the conversation is kept."
 	switch {
+	case e.OfImages():
+		return text + " " + other + " changes the model, " + again + " tries again."
 	case !display.MayPass(e):
 		return text
 	case display.OfWindow(e):

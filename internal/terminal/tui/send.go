@@ -9,14 +9,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/store"
 )
 
 // send sends a prompt, and creates a conversation if there is none. Prompts are kept here until they
 // are accepted, one after the other.
-func (m *model) send(text string) tea.Cmd {
+func (m *model) send(text string, images ...llm.Image) tea.Cmd {
 	m.prompts.add(typed(text))
-	m.outbox = append(m.outbox, input{conversation.NewID(), text})
+	m.outbox = append(m.outbox, input{conversation.NewID(), text, images})
 	return m.sendNext()
 }
 
@@ -54,7 +55,7 @@ func (m *model) sendNext() tea.Cmd {
 	m.sending = true
 	ctx, conv, in := m.ctx, m.conv, m.outbox[0]
 	return async(func() outcome {
-		err := conv.Do(ctx, Send{in.id, in.text})
+		err := conv.Do(ctx, Send{in.id, in.text, in.images})
 		return func(m *model) tea.Cmd {
 			m.sending = false
 			m.outbox = m.outbox[1:]
@@ -92,7 +93,7 @@ func (m *model) enqueue(id, text string) {
 			return
 		}
 	}
-	m.queue = append(m.queue, input{id, text})
+	m.queue = append(m.queue, input{id: id, text: text})
 }
 
 // dequeue removes an input that no longer waits.

@@ -91,7 +91,7 @@ func (m *model) printHelp() {
 	for _, p := range []completion{
 		{"Enter", "send; queued while the model is busy"},
 		{`\ Enter`, "another line (also Shift+Enter, Alt+Enter, Ctrl+J)"},
-		{"@PATH", "attach a text file; in quotes if it has blanks"},
+		{"@PATH", "attach a text file or an image; in quotes if it has blanks"},
 		{"Tab", "complete; with an empty composer: pass the queued prompt to the turn"},
 		{"↑ ↓", "take back a queued prompt; recall earlier prompts"},
 		{"r", "while waiting: retry now, at no attempt; after a failure: try again"},
