@@ -74,3 +74,32 @@ func ExampleInspect() {
 	fmt.Println(i.Losses[0].Conversation, i.Losses[0].Messages, i.Damaged[0] == file, err)
 	// Output: c1 1 true <nil>
 }
+
+// A directory is locked before it is known whether a server is needed.
+func ExampleReserve() {
+	dir, err := os.MkdirTemp("", "store-*")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = jetstream.Remove(dir) }()
+	ctx := context.Background()
+	r, err := jetstream.Reserve(jetstream.Config{Dir: dir})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(r.Unused())
+	s, err := r.Open(ctx)
+	if err != nil {
+		panic(err)
+	}
+	_, err = s.Append(ctx, "c1", store.Position{}, store.Record{Type: "user-message"})
+	fmt.Println(err, s.Close(ctx))
+	if r, err = jetstream.Reserve(jetstream.Config{Dir: dir}); err != nil {
+		panic(err)
+	}
+	fmt.Println(r.Unused(), r.Close(ctx))
+	// Output:
+	// true
+	// <nil> <nil>
+	// false <nil>
+}
