@@ -49,6 +49,11 @@ func (a *attempt) onHold(e turn.Event, h *preamble.Hold) {
 		a.report(e)
 		a.showHeld(e)
 	case turn.Waiting:
+		if left := a.lastTry.Load(); left != nil { // that try has failed; the gateway has not counted it
+			h.Retries++
+			a.cancel(left)
+			return
+		}
 		e.Name = a.model.Name()
 		a.showHeld(e)
 	case turn.Recovered:
@@ -86,7 +91,10 @@ func (a *attempt) boundHeldWait(w policy.Wait, h *preamble.Hold) (bounded policy
 	case leaves:
 		a.patienceEnd = time.AfterFunc(bounded.Verdict.Wait, func() { a.cancel(left) })
 	case bounded.Verdict.Wait < w.Verdict.Wait:
-		a.patienceEnd = time.AfterFunc(bounded.Verdict.Wait, func() { _ = h.RetryNow(ctx) }) // else the wait goes on
+		a.patienceEnd = time.AfterFunc(bounded.Verdict.Wait, func() {
+			a.lastTry.Store(left)
+			_ = h.RetryNow(ctx) // else the wait goes on
+		})
 	}
 	return bounded, false
 }

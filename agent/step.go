@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -113,20 +114,21 @@ func (r *run) leavesAtOnce(k fault.Kind) bool {
 type attempt struct {
 	*run
 	model       llm.Model
-	last        retry.Try               // the last that counts
-	announced   int                     // the number of the last failed try whose wait was announced
-	counted     int                     // that of the last one whose wait a try has followed
-	answer      llm.Collector           // as much of it as has arrived
-	asked       llm.Request             // of the last try
-	committed   bool                    // content has arrived
-	continued   int                     // how often it has broken off and the rest was asked for
-	fault       *fault.Error            // why it failed; nil: it did not
-	stop        policy.Stop             // why it was not tried again; "": the next model takes over
-	heldRetries int                     // those of a gateway that has held a try
-	patienceEnd *time.Timer             // ends the wait of such a gateway; nil: nothing does
-	slept       time.Duration           // of the policy's budget
-	cancel      context.CancelCauseFunc // ends the tries
-	err         error                   // what else ended it: the reader, ctx, or Sleep
+	last        retry.Try                  // the last that counts
+	announced   int                        // the number of the last failed try whose wait was announced
+	counted     int                        // that of the last one whose wait a try has followed
+	answer      llm.Collector              // as much of it as has arrived
+	asked       llm.Request                // of the last try
+	committed   bool                       // content has arrived
+	continued   int                        // how often it has broken off and the rest was asked for
+	fault       *fault.Error               // why it failed; nil: it did not
+	stop        policy.Stop                // why it was not tried again; "": the next model takes over
+	heldRetries int                        // those of a gateway that has held a try
+	patienceEnd *time.Timer                // ends the wait of such a gateway; nil: nothing does
+	lastTry     atomic.Pointer[route.Left] // why the model is left when the try fails that patience has ended that wait with; nil: it has not
+	slept       time.Duration              // of the policy's budget
+	cancel      context.CancelCauseFunc    // ends the tries
+	err         error                      // what else ended it: the reader, ctx, or Sleep
 }
 
 func (r *run) attempt(m llm.Model) *attempt { return &attempt{run: r, model: m} }

@@ -234,7 +234,9 @@ func (b *Breaker) putToSleep(c *Caller, d time.Duration) {
 func (b *Breaker) awake(c *Caller, err error) error {
 	c.asleep = false
 	c.drainWake()
-	switch probe := c.earlyProbe; {
+	probe := c.earlyProbe && c.granted // else its time has come before
+	c.earlyProbe = false
+	switch {
 	case err != nil:
 		b.withdraw(c)
 		return err
@@ -242,7 +244,7 @@ func (b *Breaker) awake(c *Caller, err error) error {
 		b.withdraw(c)
 		return retry.ErrGivenUp
 	case probe:
-		c.earlyProbe, c.resumes = false, true
+		c.resumes = true
 		return retry.ErrEarlyProbe
 	}
 	if c.in != nil && c.in.why == inBackoff {

@@ -36,8 +36,8 @@ func (b *Breaker) Resume() {
 }
 
 // RetryNow asks the upstream at once: for each open circuit one waiting call
-// goes, whose try does not count if it fails. Calls that wait while no circuit
-// is open go as well, in a slow start.
+// goes. Calls that wait while no circuit is open go as well, in a slow start.
+// None of these tries counts if it fails.
 func (b *Breaker) RetryNow() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,6 +50,9 @@ func (b *Breaker) RetryNow() {
 		case !ci.probing(now):
 			ci.cooldown, ci.probeNow = time.Time{}, true
 		}
+	}
+	for _, c := range free {
+		c.earlyProbe = c.last != nil
 	}
 	b.advanceAll(now)
 	b.release(free, key{}, now)
@@ -70,8 +73,8 @@ func (b *Breaker) GiveUp() {
 }
 
 // RetryNow ends the call's wait and lets it go, even in an outage, but not while
-// it is paused. Before the first try it holds for that one. In the wait for a
-// usage window its try does not count if it fails.
+// it is paused. Before the first try it holds for that one. Its try does not
+// count if it fails: the wait goes on, with the retries that it had.
 func (c *Caller) RetryNow() {
 	b := c.breaker
 	b.mu.Lock()
@@ -84,7 +87,7 @@ func (c *Caller) RetryNow() {
 		return
 	}
 	b.remove(c)
-	c.earlyProbe = c.asleep && c.last != nil && c.last.Window
+	c.earlyProbe = c.asleep && c.last != nil
 	b.admit(c, b.now(), false)
 	c.wakeUp()
 }

@@ -50,6 +50,44 @@ func TestCaller_RetryNowEndsAWaitInAnOutage(t *testing.T) {
 	})
 }
 
+// Tries that an operator asks for do not count, whether an outage is known or not and however the command comes.
+func TestRetryNow_CostsNoAttempt(t *testing.T) {
+	for _, open := range []bool{true, false} {
+		for _, all := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				var g breaker.Breaker
+				u := down(time.Hour, errBusy)
+				if open {
+					fail(t, &g, opus, errBusy)
+				}
+				c := g.Caller(opus)
+				defer c.Close()
+				once := policy.Policy{Retries: 2, Backoff: policy.Backoff{Steps: []time.Duration{time.Minute, time.Hour}}}
+				ended := make(chan error, 1)
+				go func() {
+					_, err := retry.Do(t.Context(), retry.Retrier{Policy: once, Breaker: c}, u.try)
+					ended <- err
+				}()
+				time.Sleep(30 * time.Second)
+				for range 10 {
+					if all {
+						g.RetryNow()
+					} else {
+						c.RetryNow()
+					}
+					time.Sleep(time.Second)
+				}
+				if n := u.total(); n < 10 {
+					t.Errorf("open %v, all %v: %d requests, want one for each command", open, all, n)
+				}
+				if err := <-ended; err != nil || time.Since(u.from) != time.Hour+time.Minute {
+					t.Errorf("open %v, all %v: got %v after %v, want success at the end of the second wait", open, all, err, time.Since(u.from))
+				}
+			})
+		}
+	}
+}
+
 func TestCaller_RetryNowBeforeAcquireIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker

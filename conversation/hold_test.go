@@ -130,3 +130,38 @@ func TestMove_LeavesTheGatewayThatHolds(t *testing.T) {
 		}
 	})
 }
+
+// A try that a person asks for costs none of the gateway's attempts. That it has failed is told at once.
+func TestHold_RetryNowCostsNoAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFixture(t)
+		model, provider := heldModel(t, 40*time.Second)
+		h.model = model
+		runner, _ := h.runner()
+		c := h.create(runner)
+		seen := make(chan []string, 1)
+		go func() { seen <- follow(t, runner, c, 0, 1) }()
+		h.say(runner, c, "hello")
+		time.Sleep(20 * time.Second) // in the third wait, which ends after 45 s
+		for n := range 3 {
+			asked := len(provider.Requests())
+			if err := runner.RetryNow(t.Context(), c); err != nil {
+				t.Fatalf("retry now: %v", err)
+			}
+			time.Sleep(time.Second)
+			if waits, _ := runner.Waits(9); len(waits) != 1 || waits[0].Run.Tries != 3 || len(provider.Requests()) != asked+1 {
+				t.Errorf("after %d commands: waits %+v, %d more requests, want the third wait and one", n+1, waits, len(provider.Requests())-asked)
+			}
+		}
+		got := <-seen
+		told := 0
+		for _, line := range got {
+			if line == "provider-waiting" {
+				told++
+			}
+		}
+		if told < 3 || containsLine(got, "retry 3") || !containsLine(got, "sealed done, 3 retries") {
+			t.Errorf("events: got %q, want each failure told and no retry more", got)
+		}
+	})
+}

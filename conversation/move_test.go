@@ -62,6 +62,7 @@ func TestMove_AsksTheOtherModelAtOnce(t *testing.T) {
 				if containsLine(got, "turn-restarted") {
 					t.Errorf("events: got %s, want no restart: nothing was shown", lines)
 				}
+				synctest.Wait() // the reader gets the seal before the runners have told each other
 				if _, n := runner.Waits(9); n != 0 {
 					t.Errorf("%d turns wait after the answer; want none", n)
 				}

@@ -41,6 +41,7 @@ type keepalive struct {
 	faults    int
 	retry     *turn.Retry // with a preamble: the latest that it tells; nil: none
 	told      time.Time   // with a preamble: when it told the wait or its rest last
+	trying    bool        // with a preamble: a try is made in that wait
 	secret    string      // with a preamble that has begun: permits commands
 	pings     int
 	committed bool

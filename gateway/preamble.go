@@ -41,13 +41,27 @@ func (k *keepalive) tell(e turn.Event) {
 		return // the preamble is over
 	}
 	k.call.preamble.Tell(e)
-	if r, ok := e.(turn.Retry); ok {
-		k.retry, k.told = &r, time.Now()
+	switch e := e.(type) {
+	case turn.Retry:
+		k.retry, k.told, k.trying = &e, time.Now(), false
 		k.schedule(0)
+	case turn.Waiting:
+		k.told, k.trying = time.Now(), false
 	}
 	if k.committed && !k.stopped && k.sending == nil {
 		k.timer.Reset(0)
 	}
+}
+
+// tries notes that a try is made before the wait that the preamble has told of is over: nothing is told of the wait until
+// that has failed.
+func (k *keepalive) tries() {
+	if k == nil || k.call.preamble == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.trying = true
 }
 
 // ongoing returns the event of the wait that the request is in, for a call that joins it; false: it is in none.
@@ -61,7 +75,7 @@ func (s *sharedRequest) ongoing() (turn.Retry, bool) {
 
 // nextLines returns what is written to the preamble next. mu is held.
 func (k *keepalive) nextLines(p *preamble.Writer) []byte {
-	if r := k.retry; r != nil && !p.Pending() && time.Since(k.told) >= waitingEvery && time.Until(r.Due) > 0 {
+	if r := k.retry; r != nil && !k.trying && !p.Pending() && time.Since(k.told) >= waitingEvery && time.Until(r.Due) > 0 {
 		k.told = time.Now()
 		p.Tell(turn.Waiting{Name: r.Name, Upstream: r.Upstream, Retry: r.Retry(), Remaining: time.Until(r.Due)})
 	}
@@ -91,6 +105,8 @@ func (s *sharedRequest) onHold(e turn.Event, h *preamble.Hold) {
 			c.keepalive.failed(e.Wait)
 		}
 		s.announce(turn.Retry{Name: s.name(), Upstream: s.upstreamName(), Wait: e.Wait, Cache: e.Cache})
+	case turn.Waiting:
+		s.tell(turn.Waiting{Name: s.name(), Upstream: s.upstreamName(), Retry: e.Retry, Remaining: e.Remaining})
 	case turn.Recovered:
 		s.announce(turn.Recovered{Name: s.name(), Upstream: s.upstreamName(), Retries: e.Retries, Waited: e.Waited})
 	}

@@ -54,6 +54,9 @@ func (s *sharedRequest) waitEnded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state, s.skipsTo, s.skip, s.slept = stateTrying, "", nil, sinceWaitBegan(s.last)
+	for _, c := range s.calls {
+		c.keepalive.tries()
+	}
 }
 
 func (s *sharedRequest) setLast(w policy.Wait) {

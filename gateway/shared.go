@@ -53,6 +53,7 @@ type sharedRequest struct {
 	used       ratelimit.Charged // what its answer has cost
 	queuedAt   time.Time         // when it began to wait for room; zero: it does not
 	waitTold   bool              // that was an event
+	probed     bool              // the last wait was ended early by a try that does not count
 	toldAt     time.Time         // when the fleet was told that it waits; zero: it was not
 	sent       time.Time         // when the try began that was answered; zero: none was
 

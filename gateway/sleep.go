@@ -46,6 +46,7 @@ func (s *sharedRequest) sleep(ctx context.Context, w policy.Wait) error {
 	case !s.takePlace():
 		return errNoPlace
 	}
+	s.tellRest(w)
 	begun := time.Now()
 	err := s.failover.Sleep(ctx, w, func(ctx context.Context, w policy.Wait) error {
 		if s.early { // had the client stayed, it would have been woken
@@ -60,10 +61,22 @@ func (s *sharedRequest) sleep(ctx context.Context, w policy.Wait) error {
 		defer context.AfterFunc(s.draining, func() { cancel(errClosing) })()
 		return bare(s.caller.Wait(ctx, w.Verdict.Wait))
 	})
+	s.probed = errors.Is(err, retry.ErrEarlyProbe)
 	if errors.Is(err, errSkipped) {
 		return route.Leave(w, time.Since(begun))
 	}
 	return err
+}
+
+// tellRest tells the clients that read it what is left of a wait in which an early probe has failed.
+func (s *sharedRequest) tellRest(w policy.Wait) {
+	if !s.probed {
+		return
+	}
+	s.mu.Lock()
+	number := s.overall().Retry()
+	s.mu.Unlock()
+	s.tell(turn.Waiting{Name: s.name(), Upstream: s.upstreamName(), Retry: number, Remaining: w.Verdict.Wait})
 }
 
 // waitBegins notes the begin of a wait, which skip ends for one at the fallback, if there is one.

@@ -133,6 +133,9 @@ func (s *sharedRequest) act(do Command) bool {
 	switch hold := s.hold; do {
 	case RetryNow:
 		if hold != nil {
+			for _, c := range s.calls {
+				c.keepalive.tries()
+			}
 			go func() { _ = hold.RetryNow(s.ctx) }() // ends in seconds; on an error the wait goes on
 			return true
 		}

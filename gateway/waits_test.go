@@ -127,6 +127,34 @@ func TestAct_Commands(t *testing.T) {
 	})
 }
 
+// A try that a person asks for costs no attempt: the wait goes on as it was, and says so.
+func TestAct_RetryNowCostsNoAttempt(t *testing.T) {
+	for name, now := range map[string]func(w *harness){
+		"one": func(w *harness) { w.gateway.Act(w.gateway.Waits()[0].ID, gateway.RetryNow) },
+		"all": func(w *harness) { w.gateway.ActOn("anthropic", gateway.RetryNow) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := policy.Policy{Retries: 2, Backoff: policy.Backoff{Steps: []time.Duration{5 * time.Minute, 20 * time.Minute}}, RetryOn: fault.Transient}
+			w := newHarness(t, p, outage(24*time.Minute))
+			answered := make(chan string)
+			go func() { _, text, _ := w.get("/v1/messages", claude); answered <- text }()
+			time.Sleep(time.Minute)
+			before, asked := w.gateway.Waits()[0], len(w.provider.Requests())
+			for n := range 3 {
+				now(w)
+				time.Sleep(time.Second)
+				waits := w.gateway.Waits()
+				if len(waits) != 1 || waits[0].Run.Tries != before.Run.Tries || !waits[0].Due.Equal(before.Due) || waits[0].State != "waiting" || len(w.provider.Requests()) != asked+n+1 {
+					t.Errorf("%s: after %d commands: waits %+v and %d requests, want the wait as before and one for each", name, n+1, waits, len(w.provider.Requests())-asked)
+				}
+			}
+			if text := <-answered; !strings.Contains(text, "message_stop") || time.Since(w.begun) != 25*time.Minute {
+				t.Errorf("%s: %s after %v, want the answer at the second retry, after 25 min", name, text, time.Since(w.begun))
+			}
+		})
+	}
+}
+
 func TestAct_RetryNowKeepsTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newHarness(t, policy.Patient(), outage(7*time.Hour))
