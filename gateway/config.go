@@ -12,6 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/transport"
 )
 
@@ -28,9 +29,9 @@ type Config struct {
 	OnEvent   func(Event)         // called for each event, by concurrent requests; nil: none
 
 	// Share is called with the breaker of each upstream that is new, before its first call, such as to join it with
-	// those of the same upstream in other gateways. Credentials then have the same names in all. nil: it is shared
-	// with none.
-	Share func(upstream string, base *url.URL, b *breaker.Breaker)
+	// those of the same upstream in other gateways, and with the limits of all upstreams by their names. Credentials
+	// then have the same names in all. nil: they are shared with none.
+	Share func(upstream string, base *url.URL, b *breaker.Breaker, limits *ratelimit.Table)
 
 	// Learned returns what has been learned of an upstream, by its name, such as by an earlier process; nil: an
 	// upstream learns as long as it keeps its name and base URL.

@@ -11,6 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/receive"
+	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/transport"
 )
 
@@ -69,7 +70,7 @@ func (g *Gateway) build(c Config, before *setup) *setup {
 		}
 		up := &upstream{Upstream: u, api: apiOf(u.API), baseURL: *u.baseURL()}
 		up.prefix, up.escaped = up.pathPrefix()
-		up.breaker = before.breakerOf(up, c.Share)
+		up.breaker = g.breakerOf(up, before, c.Share)
 		up.learned = before.learnedOf(up, c.Learned)
 		up.connections = before.transportOf(up, c.Base)
 		if up.transport = up.connections; up.Key != nil {
@@ -102,13 +103,15 @@ func (s *setup) same(up *upstream) *upstream {
 }
 
 // breakerOf returns the breaker that an upstream had before, or a new one.
-func (s *setup) breakerOf(up *upstream, share func(string, *url.URL, *breaker.Breaker)) *breaker.Breaker {
-	if old := s.same(up); old != nil {
+func (g *Gateway) breakerOf(
+	up *upstream, before *setup, share func(string, *url.URL, *breaker.Breaker, *ratelimit.Table),
+) *breaker.Breaker {
+	if old := before.same(up); old != nil {
 		return old.breaker
 	}
 	b := breaker.New(up.Name)
 	if share != nil {
-		share(up.Name, &up.baseURL, b)
+		share(up.Name, &up.baseURL, b, &g.headroom)
 	}
 	return b
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/ratelimit"
 )
 
 // toldPeers are peers that note what they are told.
@@ -29,11 +30,13 @@ func TestGateway_BreakersAreSharedOnceEach(t *testing.T) {
 	}))
 	defer up.Close()
 	base, _ := url.Parse(up.URL + "/base")
+	var table *ratelimit.Table
 	peers, shared := &toldPeers{}, []string{}
 	c := gateway.Config{
 		Upstreams: []gateway.Upstream{{Name: "one", API: "anthropic", Base: base}},
 		Policy:    policy.Policy{Retries: 1, MaxRetryAfter: time.Second}, // it gives up at once
-		Share: func(upstream string, base *url.URL, b *breaker.Breaker) {
+		Share: func(upstream string, base *url.URL, b *breaker.Breaker, limits *ratelimit.Table) {
+			table = limits
 			shared = append(shared, upstream+" "+base.Path)
 			b.Join(peers)
 		},
@@ -46,6 +49,9 @@ func TestGateway_BreakersAreSharedOnceEach(t *testing.T) {
 		t.Fatalf("make the gateway: %v", err)
 	}
 	defer g.Close()
+	if table == nil {
+		t.Error("shared no limits, want those of the gateway")
+	}
 	if got := strings.Join(shared, ","); got != "one /base" {
 		t.Errorf("shared %q, want the breaker of the upstream once", got)
 	}

@@ -24,26 +24,6 @@ func (c Cost) of(u Unit) float64 {
 	return 0
 }
 
-// spent is what several requests cost.
-type spent struct {
-	n int
-	Cost
-}
-
-func (s *spent) add(c Cost) {
-	s.n++
-	s.Input += c.Input
-	s.Output += c.Output
-}
-
-// of returns what they cost in a unit.
-func (s spent) of(u Unit) float64 {
-	if u == Requests {
-		return float64(s.n)
-	}
-	return s.Cost.of(u)
-}
-
 // The rules of a bucket.
 const (
 	longest   = 5 * time.Minute        // a longer window is used up, not spread over its time
@@ -73,6 +53,8 @@ type bucket struct {
 	refusedAt         time.Time  // of a limit that is learned from refusals: the latest
 	answered          [2]float64
 	counted           time.Time // when answered[1] began
+	asOf              time.Time // what is stated may be of then: what went later counts
+	others            *history  // what the peers have let go; nil: nothing
 }
 
 // state notes what an answer states. mark is what had been charged when its request was sent, then.
@@ -90,7 +72,11 @@ func (b *bucket) state(l Limit, mark float64, sent, now time.Time) {
 	b.limit, b.rate = l.Limit, l.Limit/window.Seconds()
 	left := l.Remaining
 	if !sent.IsZero() { // it may have been stated then, or now
-		left += min(0, b.refilled(now.Sub(sent))-(b.charged-mark))
+		left += min(0, b.refilled(now.Sub(sent))-(b.charged-mark)-b.others.since(sent, now))
+	}
+	b.asOf = now
+	if !sent.IsZero() {
+		b.asOf = sent
 	}
 	if !l.littleByLittle(window) {
 		b.stepped = now
@@ -128,7 +114,7 @@ func (b *bucket) refilled(d time.Duration) float64 {
 
 // pace notes a limit that the answer to a call states. The call was charged if charged is true, and place is where
 // its marks have the limit.
-func (k *known) pace(c *Call, charged bool, uncounted spent, status int, l *Limit, place int, now time.Time) {
+func (k *known) pace(c *Call, charged bool, uncounted Amount, status int, l *Limit, place int, now time.Time) {
 	if !charged { // what went after it was not either, until a limit was known
 		k.state(*l, c.before.of(l.Unit)-uncounted.of(l.Unit), c.sent, now)
 		return
@@ -191,6 +177,15 @@ func (b *bucket) charge(cost float64, now time.Time) (mark float64) {
 	case since >= jitter:
 		b.before, b.began = [2]float64{b.before[1], b.charged}, now
 	}
+	b.take(cost, now)
+	mark = max(b.before[0], b.charged-b.flying) // what is answered has reached it
+	b.charged += cost
+	b.flying += cost
+	return mark + cost
+}
+
+// take takes a cost from what is left.
+func (b *bucket) take(cost float64, now time.Time) {
 	if !now.Before(b.reset) && !b.reset.IsZero() {
 		b.reset = now.Add(time.Duration(b.limit / b.rate * float64(time.Second))) // until the next answer states another
 		b.left = b.limit
@@ -198,10 +193,6 @@ func (b *bucket) charge(cost float64, now time.Time) (mark float64) {
 		b.left = b.leftAt(now)
 	}
 	b.left, b.at = max(0, b.left-cost), now
-	mark = max(b.before[0], b.charged-b.flying) // what is answered has reached it
-	b.charged += cost
-	b.flying += cost
-	return mark + cost
 }
 
 // wait returns how long it takes until a cost may be charged while a share of the limit is kept. What exceeds the

@@ -34,7 +34,7 @@ type Call struct {
 	Adaptive bool
 
 	entry  *entry // nil: nothing is known that holds it back
-	before spent  // in all when it went, while nothing was known
+	before Amount // in all when it went, while nothing was known
 	flow   *flow
 	cost   Cost
 	bytes  float64
@@ -106,7 +106,7 @@ func (t *Table) Acquire(ctx context.Context, c *Call) error {
 	t.end(c)
 	e := t.entry(c.Key)
 	if !e.paces && !c.Adaptive {
-		e.uncounted.add(Cost{float64(c.Request.Bytes()) * e.perByte, e.output})
+		e.uncounted.add(1, Cost{float64(c.Request.Bytes()) * e.perByte, e.output})
 		c.entry, c.before, c.sent = nil, e.uncounted, t.now()
 		e.went.add(c.sent)
 		t.mu.Unlock()
@@ -133,6 +133,7 @@ func (t *Table) Acquire(ctx context.Context, c *Call) error {
 		e.gone = now
 	}
 	e.push(c, now)
+	e.enqueue(c)
 	t.dispatch(e, now)
 	if !c.waits {
 		t.mu.Unlock()
@@ -233,6 +234,7 @@ func (t *Table) end(c *Call) {
 	case c.waits:
 		c.waits = false
 		c.entry.remove(c, false)
+		c.entry.dequeue(c)
 	case !c.sent.IsZero():
 		c.entry.land(c)
 		c.flow.inFlight--

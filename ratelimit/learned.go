@@ -64,6 +64,9 @@ func (t *Table) learn(c *Call, status int, h http.Header) {
 	case refuses && after > longestRefusal.Seconds():
 	case refuses:
 		e.learnLimit(now)
+		if l := t.links[e.key.Upstream]; l != nil && e.refused && e.limits[e.place(learnedName)].refusedAt.Equal(now) {
+			l.Tell([]News{{Key: e.key, Refused: true}})
+		}
 		t.dispatch(e, now)
 	case e.refused && status < http.StatusBadRequest:
 		e.growLimit(now)

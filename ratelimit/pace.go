@@ -12,6 +12,7 @@ func (t *Table) dispatch(e *entry, now time.Time) {
 		c, in := e.next(now)
 		if c == nil {
 			t.setTimer(e, in)
+			t.tell(e, now)
 			return
 		}
 		e.letGo(t, c, now)
@@ -78,6 +79,9 @@ func (e *entry) wait(c *Call, keep float64, now time.Time) (longest time.Duratio
 	for i := range e.limits[:e.known] {
 		if k := &e.limits[i]; now.Sub(k.Seen) < outdated {
 			longest = max(longest, k.wait(c.cost.of(k.Unit), keep, now))
+			if len(e.heard) > 0 {
+				longest = max(longest, k.creditWait(c.cost.of(k.Unit), keep, e.part(k.Unit, now), now))
+			}
 		}
 	}
 	return longest
@@ -103,7 +107,9 @@ func (e *entry) letGo(t *Table, c *Call, now time.Time) {
 			c.alone, c.had = k.flying == 0, k.leftAt(now)
 		}
 		c.marks[i] = k.charge(c.cost.of(k.Unit), now)
+		k.own.has -= c.cost.of(k.Unit)
 	}
+	e.spend(c, now)
 	c.waits, c.flies, c.sent, e.gone = false, true, now, now
 	c.flow.inFlight++
 	e.went.add(now)
@@ -135,9 +141,9 @@ func (e *entry) land(c *Call) {
 
 // placeOf returns where a call waits, by the limit that keeps it longest.
 func (e *entry) placeOf(c *Call, now time.Time) (p Place) {
-	all := spent{1, c.cost}
-	e.ahead(c, func(before *Call) { all.add(before.cost) })
-	p.Ahead = all.n - 1
+	all := Amount{1, c.cost}
+	e.ahead(c, func(before *Call) { all.add(1, before.cost) })
+	p.Ahead = int(all.Requests) - 1
 	if e.adapts(c) {
 		p.In, p.Limit = e.concurrency.turnIn(p.Ahead), e.concurrency.atOnce(now)
 		return p

@@ -45,6 +45,7 @@ type Table struct {
 	Clock clock.Clock // by which requests wait; nil: the machine's
 
 	mu      sync.Mutex
+	links   map[string]*link // by upstream
 	entries map[Key]*entry
 	answers uint64 // with limits, to find the oldest entry
 }
@@ -52,10 +53,11 @@ type Table struct {
 // entry has the limits of a key.
 type entry struct {
 	queue
+	common
 	limits    [maxLimits]known
 	known     int
 	latest    uint64    // of the answers, of those with limits
-	uncounted spent     // let go while nothing was known
+	uncounted Amount    // let go while nothing was known
 	went      minute    // requests that were let go
 	refused   bool      // a request was, by an answer that states no limits
 	paces     bool      // one of the limits holds requests back
@@ -75,6 +77,7 @@ type known struct {
 	Limit
 	level int // so many of levels
 	bucket
+	own credit // of what is left, where others have a part
 }
 
 // Observe notes the limits that the answer to a call states, and returns which are nearly used up since. An answer
@@ -157,7 +160,7 @@ func (t *Table) entry(k Key) *entry {
 		if len(t.entries) >= maxKeys {
 			t.evict()
 		}
-		e = &entry{perByte: tokensPerByte, output: firstOutput}
+		e = &entry{common: common{key: k}, perByte: tokensPerByte, output: firstOutput}
 		t.entries[k] = e
 	}
 	e.latest = t.answers

@@ -83,7 +83,7 @@ var house = []row{
 	{floor: 2, path: "store/background", uses: "store retry"},
 	{floor: 2, path: "internal/fleet", uses: "internal/clock"},
 	{floor: 2, path: "internal/fleet/fleettest", uses: "internal/fleet"},
-	{floor: 2, path: "internal/fleet/sharing", uses: "breaker internal/clock internal/fleet internal/told"},
+	{floor: 2, path: "internal/fleet/sharing", uses: "breaker internal/clock internal/fleet internal/told ratelimit"},
 	{floor: 2, path: "internal/fleet/storelink", uses: "internal/fleet retry store"},
 	{floor: 2, path: "conversation", uses: "agent store fault breaker llm policy retry tool turn wire"},
 
@@ -141,7 +141,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/server",
-		uses: "breaker internal/fleet gateway internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy turn internal/operation/history internal/operation/statusfeed internal/operation/tenant internal/server/rest internal/server/stream internal/server/feed internal/server/description internal/server/live",
+		uses: "breaker internal/fleet gateway internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy ratelimit turn internal/operation/history internal/operation/statusfeed internal/operation/tenant internal/server/rest internal/server/stream internal/server/feed internal/server/description internal/server/live",
 	},
 	{
 		floor: 3, path: "internal/server/conversations", uses: "breaker gateway internal/operation/archive internal/operation/history internal/send internal/server/audit conversation llm store turn wire internal/server/api internal/server/rest internal/server/stream internal/server/live internal/server/views",
@@ -184,7 +184,7 @@ var house = []row{
 		uses: "breaker internal/fleet internal/fleet/sharing internal/fleet/storelink fault/classify agent conversation council fault internal/app internal/cli/command internal/cli/datadir internal/cli/configflags internal/cli/gatewaycmd internal/cli/outlook " +
 			"internal/cli/screen internal/cli/storeflags internal/operation/archive internal/operation/config internal/operation/history internal/operation/history/historykv internal/operation/replica internal/operation/telemetry internal/operation/turns " +
 			"internal/operation/logging internal/server internal/server/api internal/server/audit internal/server/client internal/server/conversations internal/server/councils internal/server/description internal/server/feed internal/terminal/chat internal/terminal/display internal/terminal/members internal/terminal/printable internal/terminal/tui " +
-			"llm policy store store/background turn wire",
+			"llm policy ratelimit store store/background turn wire",
 		parts: "github.com/spf13/cobra",
 	},
 	{

@@ -17,20 +17,21 @@ import (
 // below them, as the gateway does.
 type admitted struct {
 	retry.Breaker
-	run  *run
-	room ratelimit.Call
+	run    *run
+	limits *ratelimit.Table
+	room   ratelimit.Call
 }
 
-// admit returns the place of a caller's call.
-func (r *run) admit(from *caller, b retry.Breaker) *admitted {
-	p := &admitted{Breaker: b, run: r}
+// admit returns the place of a caller's call at the limits that its gateway knows.
+func (r *run) admit(from *caller, limits *ratelimit.Table, b retry.Breaker) *admitted {
+	p := &admitted{Breaker: b, run: r, limits: limits}
 	p.room = ratelimit.Call{Adaptive: r.strategy.Adaptive, Key: ratelimit.Key{Upstream: "lab", Credential: "key", Model: "model"}, Request: sized{from, !from.other && r.Others.Number > 0}}
 	return p
 }
 
 // Acquire waits for room, and then for the breaker.
 func (p *admitted) Acquire(ctx context.Context) (retry.Permit, error) {
-	if err := p.run.limits.Acquire(ctx, &p.room); err != nil {
+	if err := p.limits.Acquire(ctx, &p.room); err != nil {
 		return nil, err
 	}
 	return p.Breaker.Acquire(ctx)
@@ -39,7 +40,7 @@ func (p *admitted) Acquire(ctx context.Context) (retry.Permit, error) {
 // began notes that an answer has begun after a time; nil: no limits are learned.
 func (p *admitted) began(took time.Duration) {
 	if p != nil {
-		p.run.limits.Tried(&p.room, ratelimit.Began, took)
+		p.limits.Tried(&p.room, ratelimit.Began, took)
 	}
 }
 
@@ -49,16 +50,16 @@ func (p *admitted) answered(h http.Header, q request, err error) {
 	if f, refused := errors.AsType[*fault.Error](err); refused {
 		status = f.Status
 	}
-	p.run.limits.Observe(&p.room, status, h)
+	p.limits.Observe(&p.room, status, h)
 	switch {
 	case err == nil:
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == statusOverloaded:
-		p.run.limits.Tried(&p.room, ratelimit.Overloaded, 0)
+		p.limits.Tried(&p.room, ratelimit.Overloaded, 0)
 	default:
-		p.run.limits.Tried(&p.room, ratelimit.Failed, 0)
+		p.limits.Tried(&p.room, ratelimit.Failed, 0)
 	}
 	if err == nil {
-		p.run.limits.Used(&p.room, p.run.charged(q))
+		p.limits.Used(&p.room, p.run.charged(q))
 	}
 }
 
@@ -77,7 +78,7 @@ func (r *run) charged(q request) ratelimit.Charged {
 }
 
 // close ends the call.
-func (p *admitted) close() { p.run.limits.Close(&p.room) }
+func (p *admitted) close() { p.limits.Close(&p.room) }
 
 // bytesPerToken is how long a token is, about.
 const bytesPerToken = 4

@@ -49,6 +49,9 @@ func (r Report) Figures() []Figure {
 	if r.Scenario.HasRate() {
 		all = append(all, Figure{Name: "used", About: "the share that was used of the tokens that the limits per minute allow", text: func(r Result) string { return percent(r.Used) }, score: func(r Result) float64 { return r.Used }})
 	}
+	if r.Scenario.HasRate() && r.Scenario.Fleet.Number > 1 {
+		all = append(all, Figure{Name: "fair", About: "how evenly the answers were divided among the gateways, as Jain's index: 1 is evenly", text: func(r Result) string { return strconv.FormatFloat(r.Fairness, 'f', 3, 64) }, score: func(r Result) float64 { return r.Fairness }})
+	}
 	return all
 }
 

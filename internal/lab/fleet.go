@@ -10,12 +10,14 @@ import (
 	"github.com/ridethrough/ridethrough/internal/clock"
 	"github.com/ridethrough/ridethrough/internal/fleet"
 	"github.com/ridethrough/ridethrough/internal/fleet/sharing"
+	"github.com/ridethrough/ridethrough/ratelimit"
 )
 
 // replica is one of the gateways among which the callers are divided.
 type replica struct {
 	clock   clock.Clock
 	breaker *breaker.Breaker // nil: each caller is on its own
+	limits  *ratelimit.Table // nil: none is learned
 	fleet   *fleet.Fleet     // nil: it is none
 	sharing *sharing.Sharing
 }
@@ -43,6 +45,9 @@ func (r *run) startReplicas() {
 		if r.Fleet.Skew > 0 {
 			one.clock = skewed{r.sim, r.Fleet.Skew * time.Duration(i) / time.Duration(n-1)}
 		}
+		if r.strategy.Admission {
+			one.limits = &ratelimit.Table{Clock: one.clock}
+		}
 		r.replicas = append(r.replicas, one)
 		if !r.strategy.SharesBreaker {
 			continue
@@ -60,6 +65,9 @@ func (one *replica) join(id string, network *fleet.Network, luck *rand.Rand) {
 	one.fleet = fleet.Join(fleet.Config{Name: "lab", ID: id, Transport: network.Connect(id), Clock: one.clock, Rand: luck.Float64})
 	one.sharing = sharing.Start(one.fleet)
 	one.sharing.Join("lab", one.breaker)
+	if one.limits != nil {
+		one.sharing.JoinLimits("lab", "lab", one.limits)
+	}
 }
 
 // closeReplicas ends what would go on without callers.

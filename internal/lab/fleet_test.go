@@ -96,3 +96,22 @@ func TestFleet_IsDeterministic(t *testing.T) {
 		t.Errorf("two runs with the same seed: %v and %v", a.PerMinute, b.PerMinute)
 	}
 }
+
+// Ten gateways are within one limit, as one is, although their clocks differ.
+func TestFleet_OfTenKeepsOneLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	s, ok := lab.Find("fleet-limits")
+	if !ok {
+		t.Fatal("fleet-limits: not in the gallery")
+	}
+	r := run(t, s, "patient+breaker+admission+fleet", "patient+breaker+admission")
+	one, each := r.Results[0], r.Results[1]
+	if one.Answered != one.Calls || one.InVain > 20 || each.InVain < 5000 {
+		t.Errorf("%d of %d calls answered, %d requests in vain, %d where each gateway is by itself; want all, at most 20, and thousands", one.Answered, one.Calls, one.InVain, each.InVain)
+	}
+	if one.Used < 0.95 || one.Fairness < 0.98 {
+		t.Errorf("%.3f of the limit used, fairness %.3f; want at least 0.95 and 0.98", one.Used, one.Fairness)
+	}
+}

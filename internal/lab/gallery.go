@@ -14,7 +14,7 @@ var scenarios embed.FS
 // gallery has the names of the scenarios in the order in which they are shown.
 var gallery = []string{
 	"four-hours-529", "thirty-eight-minutes-503", "tokens-per-minute", "thirty-second-blip", "flapping-evening", "slow-afternoon",
-	"a-third-fails", "half-fail", "mixed-fleet", "crowded-server", "fleet-of-ten", "five-hour-window", "weekly-window",
+	"a-third-fails", "half-fail", "mixed-fleet", "crowded-server", "fleet-of-ten", "fleet-limits", "five-hour-window", "weekly-window",
 }
 
 // Gallery returns the built-in scenarios, which are modelled on real outages.

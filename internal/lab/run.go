@@ -11,7 +11,6 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/retry"
 )
 
@@ -22,7 +21,6 @@ type run struct {
 	sim       *simulation
 	upstream  *upstream
 	replicas  []*replica
-	limits    *ratelimit.Table // nil: none is learned
 	tally     tally
 	calling   int                 // callers that have not ended
 	onRequest func(caller, n int) // called before each call, with n = 0, and each request; nil: none
@@ -38,9 +36,6 @@ func newRun(s config.Scenario, strategy Strategy) *run {
 	sim := newSimulation()
 	r := &run{Scenario: s, strategy: strategy, sim: sim, upstream: newUpstream(sim, s), tally: newTally(s, strategy)}
 	r.startReplicas()
-	if strategy.Admission {
-		r.limits = &ratelimit.Table{Clock: sim}
-	}
 	return r
 }
 
@@ -135,12 +130,12 @@ func (r *run) call(t *task, from *caller) {
 		retrier.Breaker = c
 	}
 	var room *admitted
-	if r.limits != nil {
-		room = r.admit(from, retrier.Breaker)
+	if at.limits != nil {
+		room = r.admit(from, at.limits, retrier.Breaker)
 		defer room.close()
 		retrier.Breaker = room
 	}
-	call := call{began: r.sim.elapsed, other: from.other}
+	call := call{began: r.sim.elapsed, other: from.other, replica: from.id % len(r.replicas)}
 	r.tally.begin()
 	retrier.OnTry = func(t retry.Try) { call.hit = t.Run.Tries > 0 }
 	_, err := retry.Do(ctx, retrier, func(ctx context.Context, n int) (struct{}, error) {

@@ -35,7 +35,7 @@ func presets() []Strategy {
 		shared := OwnStrategy(name, p, true)
 		all = append(all, shared, shared.WithAdmission(), OwnStrategy(name, p, false))
 		if shared.Name == recommended {
-			all = append(all, shared.ForAWeek(), shared.WithAdaptive(), shared.InFleet())
+			all = append(all, shared.ForAWeek(), shared.WithAdaptive(), shared.InFleet(), shared.WithAdmission().InFleet())
 		}
 	}
 	return all

@@ -14,6 +14,7 @@ type call struct {
 	sent         time.Duration // its latest request
 	hit          bool          // it met a fault, its own or a shared one
 	other        bool          // its caller is of the second group
+	replica      int           // of its caller
 }
 
 // tally counts the outcomes of a run.
@@ -25,6 +26,7 @@ type tally struct {
 	perSecond map[int64]int   // requests after the recovery
 	before    int             // requests before the first outage
 	calls     int             // in progress
+	at        []float64       // answered calls of each replica
 	quiet     time.Duration   // the time before the first outage
 }
 
@@ -32,7 +34,7 @@ type tally struct {
 const peakWindow = 10 * time.Minute
 
 func newTally(s config.Scenario, strategy Strategy) tally {
-	return tally{result: Result{Strategy: strategy}, recovery: recovery(s), quiet: firstOutage(s), perSecond: map[int64]int{}}
+	return tally{result: Result{Strategy: strategy}, recovery: recovery(s), quiet: firstOutage(s), perSecond: map[int64]int{}, at: make([]float64, max(1, s.Fleet.Number))}
 }
 
 // begin counts a call that begins.
@@ -81,6 +83,7 @@ func (t *tally) count(c call, err error) {
 		r.GaveUp++
 	default:
 		r.Answered++
+		t.at[c.replica]++
 		if c.other {
 			t.others = append(t.others, c.sent-c.began)
 		}
@@ -111,6 +114,8 @@ type Result struct {
 	OthersP95            time.Duration // the waits of all answered calls of the second group
 	Used                 float64       // the share that was used of the tokens that limits per minute allow; 0: there is none
 
+	Fairness float64 // Jain's index of the answers of each gateway: 1, all have as many
+
 	Requests   int           // at the upstream
 	InVain     int           // requests that brought no answer
 	LastAnswer time.Duration // from the recovery to the last answer to a call hit before it; 0: none
@@ -133,10 +138,23 @@ func (t *tally) sum() Result {
 	for _, n := range t.perSecond {
 		r.Peak = max(r.Peak, n)
 	}
+	r.Fairness = jain(t.at)
 	if t.quiet > 0 {
 		r.Usual = float64(t.before) / t.quiet.Seconds()
 	}
 	return r
+}
+
+// jain returns Jain's index of fairness: 1, all are equal; 1/n, one has all.
+func jain(of []float64) float64 {
+	sum, squares := 0.0, 0.0
+	for _, x := range of {
+		sum, squares = sum+x, squares+x*x
+	}
+	if squares == 0 {
+		return 1
+	}
+	return sum * sum / (float64(len(of)) * squares)
 }
 
 // quantile returns the least value that at least a share of the sorted values

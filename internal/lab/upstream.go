@@ -20,6 +20,7 @@ type upstream struct {
 	service config.Service
 	bucket  bucket // of its own capacity
 	outages []*outage
+	dated   bool       // answers have their time, as the callers' clocks may be wrong
 	rand    *rand.Rand // for partial outages
 	faults  map[refusal]*fault.Error
 }
@@ -49,7 +50,7 @@ type refusal struct {
 
 func newUpstream(sim *simulation, s config.Scenario) *upstream {
 	u := &upstream{
-		sim: sim, service: s.Upstream,
+		sim: sim, service: s.Upstream, dated: s.Fleet.Skew > 0,
 		bucket: bucket{rate: s.Upstream.Rate}, rand: rand.New(rand.NewPCG(s.Seed, 0)), faults: map[refusal]*fault.Error{},
 	}
 	for _, o := range s.Outages {
@@ -97,6 +98,9 @@ func (u *upstream) stated(exceeded *limit) (h http.Header) {
 		if o.limit != nil && o.lasts(now) {
 			if h == nil {
 				h = http.Header{}
+				if u.dated {
+					h["Date"] = []string{u.sim.Now().Format(http.TimeFormat)}
+				}
 			}
 			o.limit.state(h, now, o.limit == exceeded)
 		}

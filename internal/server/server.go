@@ -30,6 +30,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/live"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -71,8 +72,8 @@ type Config struct {
 
 	Fleet   *fleet.Fleet // of which the gateway is a replica; nil: it is on its own
 	Replica Replica      // its part in that; nil likewise
-	// Share joins the breaker of an upstream with those of the other replicas; nil: there are none.
-	Share func(upstream string, base *url.URL, b *breaker.Breaker)
+	// Share joins the breaker and the limits of an upstream with those of the other replicas; nil: there are none.
+	Share func(upstream string, base *url.URL, b *breaker.Breaker, limits *ratelimit.Table)
 
 	OnTurn func(gateway.Event) // gets what happens in turns, see package turns; nil: nothing does
 	// Group begins the span of a council, see package turns; nil: it has none.

@@ -15,6 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/history/historykv"
 	"github.com/ridethrough/ridethrough/internal/operation/replica"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/store/background"
 )
 
@@ -36,7 +37,10 @@ func joinFleet(to *server.Config, name string, opened *background.Store, end fun
 		}
 	})
 	to.Fleet, to.Replica = f, replica.New(f)
-	to.Share = func(upstream string, base *url.URL, b *breaker.Breaker) { shares.Join(upstreamID(upstream, base), b) }
+	to.Share = func(upstream string, base *url.URL, b *breaker.Breaker, limits *ratelimit.Table) {
+		shares.Join(upstreamID(upstream, base), b)
+		shares.JoinLimits(upstreamID(upstream, base), upstream, limits)
+	}
 	return func() {
 		shares.Close()
 		f.Close()

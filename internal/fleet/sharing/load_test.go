@@ -78,3 +78,30 @@ func TestSharing_FirstSecondsHaveTheProbesOfOne(t *testing.T) {
 		t.Errorf("%d probes of ten replicas in the first three seconds of an outage, %d of one with all calls; want as many", ten, one)
 	}
 }
+
+// Calls that come within a second into an outage are sent until it is known: five of each replica, and what comes
+// while the first refusals are on their way. From then on only probes are.
+func TestSharing_BurstIsSentUntilTheOutageIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 3)
+		w.fail(errBusy)
+		began := time.Now()
+		for i, r := range w.replica {
+			go func() {
+				time.Sleep(time.Duration(i) * time.Second / 600)
+				r.traffic(t.Context(), 5*time.Millisecond, time.Second) // 200
+			}()
+		}
+		time.Sleep(40 * time.Second)
+		first, later := len(w.between(began, began.Add(2*time.Second))), len(w.between(began.Add(2*time.Second), time.Now()))
+		if inherent := 3*5 + 60; first > inherent+10 {
+			t.Errorf("%d requests in the first two seconds of an outage, want at most %d and a few probes", first, inherent)
+		}
+		w.fail(nil)
+		time.Sleep(2 * time.Minute)
+		all := len(w.between(began, time.Now()))
+		if each := float64(all) / 600; each > 1.25 {
+			t.Errorf("%.2f requests for each of 600 calls, %d of them in the first two seconds and %d probes; want 1.25", each, first, later)
+		}
+	})
+}

@@ -27,6 +27,7 @@ type Sharing struct {
 
 	mu        sync.Mutex
 	upstreams map[string]*peers
+	limits    map[string]*limits
 	members   []string // when it was looked at last
 	timer     clock.Timer
 	closed    bool
@@ -34,8 +35,9 @@ type Sharing struct {
 
 // Start has the breakers that Join share their state with those of the other replicas.
 func Start(f *fleet.Fleet) *Sharing {
-	s := &Sharing{fleet: f, upstreams: map[string]*peers{}}
+	s := &Sharing{fleet: f, upstreams: map[string]*peers{}, limits: map[string]*limits{}}
 	fleet.On(f, kind, s.receive)
+	fleet.On(f, limitsKind, s.receiveLimits)
 	fleet.OnBeat(f, s.loads, s.heardLoads)
 	f.OnChange(s.update)
 	s.mu.Lock()
