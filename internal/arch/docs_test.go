@@ -4,7 +4,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -188,6 +190,35 @@ func TestDecisions_AreNumberedOnceAndListed(t *testing.T) {
 		taken[number] = name
 		if number != "0001" && !strings.Contains(string(index), "("+name+")") {
 			t.Errorf("%s is not in the list of docs/adr/0001-record-decisions.md", name)
+		}
+	}
+}
+
+// The screens of docs/waiting.md are those of the program, which scripts/screens writes. Times, numbers and ids may differ.
+func TestDocs_WaitingShowsTheProgramsScreens(t *testing.T) {
+	changing := regexp.MustCompile(`[0-9]+-[0-9]+-[a-z0-9]{10}|[0-9]+`)
+	screens := ""
+	names, err := filepath.Glob("../../docs/screens/*.txt")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("list screens: got %d, error %v", len(names), err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatalf("read screen: %v", err)
+		}
+		screens += "\n" + changing.ReplaceAllString(string(text), "N")
+	}
+	text, err := os.ReadFile("../../docs/waiting.md")
+	if err != nil {
+		t.Fatalf("read page: %v", err)
+	}
+	points := strings.Split(string(text), "\n## ")[1:12]
+	for i, point := range points {
+		_, block, found := strings.Cut(point, "\n```\n")
+		block, _, _ = strings.Cut(block, "```")
+		if !strings.HasPrefix(point, strconv.Itoa(i+1)+". ") || !found || !strings.Contains(screens, "\n"+changing.ReplaceAllString(block, "N")) {
+			t.Errorf("point %d: got %q, want it numbered, with a part of one of docs/screens", i+1, point)
 		}
 	}
 }

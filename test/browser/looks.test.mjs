@@ -141,3 +141,14 @@ test('a call of a fleet names the gateway that has it', async (t) => {
   assert.match(rows[0], /at gw-0-aaaa/)
   assert.match(rows[1], /at gw-1-bbbb/)
 })
+
+test('incidents are in columns', async (t) => {
+  const one = { upstream: 'anthropic', began: '2026-11-22T10:00:00Z', tries: 9, failures: 9, calls: 1, callers: 1, held: 1, lost: 0, kinds: [{ kind: 'overloaded', cause: 'server overloaded', count: 9 }] }
+  const s = await fake({ lists: () => ({ waits: [], turns: [], upstreams: [], incidents: [{ ...one, id: 'a', open: true }, { ...one, id: 'b', ended: '2026-11-22T12:00:00Z', recoveredMs: 7_200_000 }] }) })
+  const page = await open(t, s.url + '#/incidents')
+  t.after(s.stop)
+  await shown(page, 'recovered in 2h')
+  const left = await page.locator('.incidents .span').evaluateAll((all) => all.map((e) => Math.round(e.getBoundingClientRect().left)))
+  assert.equal(left.length, 2)
+  assert.equal(left[0], left[1])
+})

@@ -199,7 +199,7 @@ func TestCouncilView_WaitingJudgeBelowMembers(t *testing.T) {
 		frames := films(t, c, &o, true, 4*time.Second)
 		for _, want := range []string{
 			"✓ openai/gpt-5 answered in 3s\n✓ ollama/qwen3 answered in 1s\n· openai/gpt-5 answered:\nBecause.\n",
-			"\nHTTP 529: busy\n▲ Server overloaded — retrying in ",
+			"\n▲ Server overloaded: HTTP 529: busy\n▲ Server overloaded — retrying in ",
 		} {
 			if !strings.Contains(frames[0], want) {
 				t.Errorf("want %q in:\n%s", want, frames[0])

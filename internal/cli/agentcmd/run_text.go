@@ -208,7 +208,7 @@ func (v *textView) count(e turn.Retry) *countdown {
 		return c
 	}
 	if c.Retry() == 1 {
-		v.note(screen.Faint, "%s", printable.Line(e.Fault.Redacted()))
+		v.note(screen.Amber, "%s", display.FirstFailure(e.Fault))
 	} else if v.shared {
 		v.finishLine()
 	}

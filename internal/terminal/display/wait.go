@@ -84,6 +84,11 @@ func WaitLine(w policy.Wait, now time.Time, width int, keys ...string) string {
 	return strings.Join(parts, " · ")
 }
 
+// FirstFailure is the line that stays of the first failure of a call.
+func FirstFailure(f *fault.Error) string {
+	return "▲ " + Capitalize(f.Label()) + ": " + printable.Line(f.Redacted())
+}
+
 // Slower is the line about the first long wait after quick ones, which were those before: where the next tries come
 // less often, and until when. "": it is no such wait.
 func Slower(before, w policy.Wait, now time.Time) string {

@@ -301,7 +301,7 @@ func TestWait_KeysRetryNowAndShowDetails(t *testing.T) {
 		s.golden("details")
 		s.keys("d", "r")
 		s.wait(time.Second)
-		s.sees("retrying in 14s… (attempt 5/10)", "It failed again, at no attempt")
+		s.sees("retrying in 14s… (attempt 5/10)", "It failed again; no attempt was used")
 		s.keys("r")
 		s.wait(time.Second)
 		s.sees("✓ Recovered after 5 retries (waited 17s)")
@@ -409,5 +409,24 @@ func TestView_NoColorAndASCII(t *testing.T) {
 		if all := s.written(); strings.Contains(all, "\x1b") {
 			t.Errorf("output: got colors, want none: %q", all)
 		}
+	})
+}
+
+// The line of keys names those that act, and only whole ones.
+func TestKeyHints_AreTrueAndWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, config(newService(t, fails(9, llmtest.Says("late"))...)), 80, 24)
+		s.types("first")
+		s.types("second")
+		s.sees("  r now · m another model · d details · ↑ takes back · Ctrl+C cancels\n")
+		s.send(tea.WindowSizeMsg{Width: 100, Height: 24})
+		s.wait(time.Second)
+		s.sees("  r now · m another model · d details · ↑ takes back · Tab sends it now · Ctrl+C cancels\n")
+		s.send(tea.PasteMsg{Content: "/model acme/small"})
+		s.wait(0)
+		s.sees("  Enter runs it · Ctrl+C cancels\n")
+		s.send(tea.PasteMsg{Content: "\nand more"})
+		s.wait(0)
+		s.sees("  Enter queues · Ctrl+C cancels\n")
 	})
 }

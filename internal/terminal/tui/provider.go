@@ -76,7 +76,7 @@ func (m *model) onWaiting(e turn.Waiting) {
 		return
 	}
 	if !m.wait.urged.IsZero() {
-		m.showHint("It failed again, at no attempt")
+		m.showHint("It failed again; no attempt was used")
 	}
 	m.wait.Due, m.wait.urged = dueAfter(e.Remaining), time.Time{}
 }
@@ -96,7 +96,7 @@ func (m *model) onRetry(id string, e turn.Retry) {
 		}
 	}
 	if w.Retry() == 1 || m.wait == nil && len(w.trail) == 0 {
-		m.printWrapped(m.paint.amber, "▲ "+display.Capitalize(e.Fault.Label())+": "+reason)
+		m.printWrapped(m.paint.amber, display.FirstFailure(e.Fault))
 	}
 	w.trail = append(w.trail, time.Now().Format("15:04:05")+" "+reason)
 	if extra := len(w.trail) - maxTrail; extra > 0 {

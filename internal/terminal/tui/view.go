@@ -241,12 +241,22 @@ func (m *model) keyHints() string {
 	add(failed && m.turn.ofWindow, "w waits for the reset")
 	add(failed && m.turn.ofWindow && m.width >= 60, "m another model")
 	add(failed, "r tries again")
-	add(busy && !empty, "Enter queues")
+	_, isCommand := parseCommand(m.composer.Value())
+	add(busy && !empty && !isCommand, "Enter queues")
+	add(busy && isCommand, "Enter runs it")
 	add(len(m.queue) > 0 && empty, "↑ takes back")
-	add(len(m.queue) > 0 && empty && busy, "Tab passes it on")
+	add(len(m.queue) > 0 && empty && busy, "Tab sends it now")
 	add(busy, "Ctrl+C cancels")
 	add(!busy, cmp.Or(printable.Line(m.settings.Model), "no model"))
 	add(!busy, "/help")
+	return joinFitting(keys, m.width-len("  ")-1)
+}
+
+// joinFitting joins what fits into a width. The last goes last.
+func joinFitting(keys []string, width int) string {
+	for len(keys) > 1 && utf8.RuneCountInString(strings.Join(keys, " · ")) > width {
+		keys = slices.Delete(keys, len(keys)-2, len(keys)-1)
+	}
 	return strings.Join(keys, " · ")
 }
 

@@ -72,7 +72,7 @@ function Fields({ of, set }: { of: Settings; set: (s: Settings) => void }) {
   const models = [...new Set(conversations.keys.value.map((k) => conversations.row(k)?.value.model ?? ''))].filter(Boolean)
   return (
     <div class="fields">
-      <label>Model<input value={of.model} list="models" placeholder="anthropic/claude-opus-4-5" autoComplete="off" spellcheck={false} onInput={(e) => set({ ...of, model: e.currentTarget.value.trim() })} /></label>
+      <label>Model<input value={of.model} list="models" placeholder="such as anthropic/claude-opus-4-5" autoComplete="off" spellcheck={false} onInput={(e) => set({ ...of, model: e.currentTarget.value.trim() })} /></label>
       <datalist id="models">{models.map((m) => <option key={m} value={m} />)}</datalist>
       <label>Agent <span class="aside">(optional, for tools)</span><input value={of.agent} autoComplete="off" spellcheck={false} onInput={(e) => set({ ...of, agent: e.currentTarget.value.trim() })} /></label>
       <label>Title <span class="aside">(optional)</span><input value={of.title} maxLength={200} onInput={(e) => set({ ...of, title: e.currentTarget.value })} /></label>

@@ -41,7 +41,7 @@ function Entry({ id }: { id: string }) {
   if (!i) return null
   const why = i.kinds.map((k) => `${capital(causeOf(k))}${k.count > 1 ? ` × ${k.count}` : ''}`).join(', ')
   return (
-    <li ref={ref} class={isOpen(i) ? 'open' : 'over'}>
+    <li ref={ref} class={isOpen(i) ? 'open' : ''}>
       <details open={opened} onToggle={(e) => open(e.currentTarget.open)}>
         <summary>
           <Mark state={isOpen(i) ? (i.partial ? 'degraded' : 'waiting') : i.recoveredMs === undefined ? 'no-data' : 'operational'} />
