@@ -62,7 +62,7 @@ type Config struct {
 	Vendor   func(upstream string) statusfeed.Status // what its provider's status page says; nil: no page is read
 	Warnings func() []string                         // what /-/warnings shows besides the store's; nil: nothing
 	Frozen   func() string                           // names the loops of the program that have frozen, for /-/livez; "" and nil: none
-	Programs []Program                               // what /-/setup shows; nil: none
+	Programs func() []Program                        // what /-/setup shows, asked for when it does; nil: none
 	Page     fs.FS                                   // the files of the page at /-/ui/, with an index.html; NAME.gz is NAME with gzip; nil: there is none
 
 	Extensions    []Extension                           // that are served below /-/ as well; nil: none

@@ -16,8 +16,12 @@ type Program struct {
 
 // serveSetup shows how programs use the gateway. The page knows its address as its readers see it.
 func (s *Server) serveSetup(w http.ResponseWriter, _ *http.Request) {
+	programs := []Program{}
+	if s.config.Programs != nil {
+		programs = append(programs, s.config.Programs()...)
+	}
 	rest.Answer(w, http.StatusOK, struct {
 		Token    bool      `json:"token"` // programs need one, in place of their key
 		Programs []Program `json:"programs"`
-	}{s.needsToken(), append([]Program{}, s.config.Programs...)})
+	}{s.needsToken(), programs})
 }

@@ -126,7 +126,14 @@ func TestTraffic_WithoutHistoryIsEmpty(t *testing.T) {
 }
 
 func TestSetup_ShowsProgramsAndWhetherATokenIsNeeded(t *testing.T) {
-	s := server.New(server.Config{Gateway: &fake{}, Token: "0123456789abcdef", Programs: []server.Program{{Name: "claude", File: "~/.claude/settings.json", Text: "{url}"}}})
+	asked := 0
+	s := server.New(server.Config{Gateway: &fake{}, Token: "0123456789abcdef", Programs: func() []server.Program {
+		asked++
+		return []server.Program{{Name: "claude", File: "~/.claude/settings.json", Text: "{url}"}}
+	}})
+	if asked > 0 {
+		t.Errorf("programs asked for before the first request: %d times, want none", asked)
+	}
 	got := strings.TrimSpace(ask(s, request("GET", "/-/setup", "", "X-Ridethrough-Token", "0123456789abcdef")).Body.String())
 	if want := `{"token":true,"programs":[{"name":"claude","file":"~/.claude/settings.json","text":"{url}"}]}`; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -204,7 +204,7 @@ func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Reso
 	log.Info("page", "url", base+"/-/ui/")
 	log.Info("point your clients here", "ANTHROPIC_BASE_URL", base, "OPENAI_BASE_URL", base+"/v1", "GOOGLE_GEMINI_BASE_URL", base,
 		"ANTHROPIC_BEDROCK_BASE_URL", base, "ANTHROPIC_VERTEX_BASE_URL", base+"/v1")
-	served.Metrics, served.Policies, served.Programs = c.tell, following.policies, programs()
+	served.Metrics, served.Policies, served.Programs = c.tell, following.policies, programs
 	defer c.watch(ctx, &served)()
 	defer c.tellManager(ctx, g, base, log)()
 	return server.New(served).Run(ctx, l)

@@ -80,7 +80,7 @@ func Load(name string) (Config, error) {
 func Parse(name string, data []byte) (Config, error) {
 	src, data := sourceOf(name, data)
 	var c Config
-	r := read(src, data, file(nil), &c)
+	r := read(src, data, file(), &c)
 	c.File, c.source, c.at = name, src, r.at
 	c.complete()
 	if r.faults = append(r.faults, c.checkReferences()...); len(r.faults) > 0 {
@@ -137,8 +137,9 @@ func (c *Config) Set(field, value, origin string) error {
 	}
 	r := &reader{at: map[string]pos{}}
 	keep := func(_ *reader, _ *node, set *Config) { *set = *c }
+	plain := object(&schema{}, keep, slices.Concat(serving(), keeping())...) // what asking has is no override, and most of a file
 	var set Config
-	if !file(keep).read(r, &node{kind: mapping, entries: []entry{{&node{kind: text, text: field}, v}}}, &set) {
+	if !plain.read(r, &node{kind: mapping, entries: []entry{{&node{kind: text, text: field}, v}}}, &set) {
 		return errors.New(r.faults[0].Message)
 	}
 	*c = set

@@ -295,3 +295,17 @@ func TestConfig_URLIsOnThisMachine(t *testing.T) {
 		}
 	}
 }
+
+// An override reads no upstreams and policies, which are most of the allocations of a whole file, and
+// what a start allocates stays in memory until the first collection.
+func TestSet_AllocatesLessThanParse(t *testing.T) {
+	c, err := config.Parse("config.yaml", nil)
+	if err != nil {
+		t.Fatalf("parse: %v", err)
+	}
+	set := testing.AllocsPerRun(5, func() { _ = c.Set("listen", "127.0.0.1:1", "--listen") })
+	parse := testing.AllocsPerRun(5, func() { _, _ = config.Parse("config.yaml", nil) })
+	if set > parse/2 {
+		t.Errorf("Set: got %.0f allocations, want at most half of Parse's %.0f", set, parse)
+	}
+}

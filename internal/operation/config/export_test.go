@@ -6,7 +6,7 @@ import (
 )
 
 // Reference returns the part of the manual that lists the fields.
-func Reference() string { return reference(file(nil).schema) }
+func Reference() string { return reference(file().schema) }
 
 // ScenarioReference returns the same part of the lab's manual.
 func ScenarioReference() string { return reference(scenarios().schema) }

@@ -3,8 +3,8 @@ package config
 import "slices"
 
 // file is the codec of the configuration file.
-func file(start func(*reader, *node, *Config)) codec[Config] {
-	return object(&schema{expected: "the fields of a configuration"}, start, slices.Concat(serving(), asking(), keeping())...)
+func file() codec[Config] {
+	return object(&schema{expected: "the fields of a configuration"}, nil, slices.Concat(serving(), asking(), keeping())...)
 }
 
 // serving are the fields about who may reach the gateway.
@@ -33,23 +33,24 @@ func serving() []field[Config] {
 
 // asking are the fields about what is asked of providers, and how.
 func asking() []field[Config] {
+	policy := choices() // once, as it is large
 	return []field[Config]{
-		newField("policy", choices(), func(c *Config) *choice { return &c.policy }, fieldDoc{
+		newField("policy", policy, func(c *Config) *choice { return &c.policy }, fieldDoc{
 			"The retry policy of upstreams without a policy of their own. Without it, run is interactive and chat is attended.", "patient", "",
 		}),
 		newField("quota", quotas("quota", true), func(c *Config) *quota { return &c.quota }, fieldDoc{
 			"What follows when a usage window is spent, such as the five hours of a subscription, and the provider says when it opens again. Accounts without credit and spend caps, which do not open by themselves, end a call at once. run and chat wait only with a quota in the file.", "", "the defaults",
 		}),
-		newField("supervisor", choices(), func(c *Config) *choice { return &c.supervisor }, fieldDoc{
+		newField("supervisor", policy, func(c *Config) *choice { return &c.supervisor }, fieldDoc{
 			"The policy by which a conversation's turn is taken up again after its worker failed, such as when its process died. What a turn waits for its provider does not count.", "worker", "",
 		}),
 		newField("policies", byName[*names[rule]]("policies by name", policyName(), policyFields()), func(c *Config) *names[rule] { return &c.policies }, fieldDoc{
 			"Your own policies by name. A name begins with a letter.", "", "only the presets",
 		}),
-		newField("upstreams", byName[*names[upstream]]("upstreams by name", upstreamName(), upstreams()), func(c *Config) *names[upstream] { return &c.upstreams }, fieldDoc{
+		newField("upstreams", byName[*names[upstream]]("upstreams by name", upstreamName(), upstreams(policy)), func(c *Config) *names[upstream] { return &c.upstreams }, fieldDoc{
 			"The providers by name: lower-case letters, digits, '-', '.' and '_'. Requests to /NAME/… go to that upstream, others to the first one with their API. These replace the defaults.", "", "one for each API, at its public URL and named after the API",
 		}),
-		newField("mcp", byName[*names[mcpFields]]("MCP servers by name", shortName(), mcpServers()), func(c *Config) *names[mcpFields] { return &c.mcp }, fieldDoc{
+		newField("mcp", byName[*names[mcpFields]]("MCP servers by name", shortName(), mcpServers(policy)), func(c *Config) *names[mcpFields] { return &c.mcp }, fieldDoc{
 			"The MCP servers by name, whose tools agents may use. A tool is named `mcp__SERVER__TOOL`.", "", "none",
 		}),
 		newField("agents", byName[*names[agentFields]]("agents by name", shortName(), agents()), func(c *Config) *names[agentFields] { return &c.agents }, fieldDoc{

@@ -4,7 +4,6 @@ import (
 	"math"
 	"net"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -114,7 +113,9 @@ func checkedText(words, pattern string, check func(string) bool) codec[string] {
 
 // fleets is the codec of a fleet's name.
 func fleets() codec[string] {
-	return checkedText("1 to 40 letters, digits, - and _", `^[A-Za-z0-9_-]{1,40}$`, regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`).MatchString)
+	return checkedText("1 to 40 letters, digits, - and _", `^[A-Za-z0-9_-]{1,40}$`, func(s string) bool {
+		return s != "" && len(s) <= 40 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+	})
 }
 
 // address is the codec of an address to listen on.

@@ -130,7 +130,7 @@ func (s *schema) definitions(known properties) properties {
 
 // Schema returns the JSON Schema of the file, for editors.
 func Schema() []byte {
-	root := file(nil).schema
+	root := file().schema
 	return document(root, schemaURL, "The configuration of ridethrough")
 }
 

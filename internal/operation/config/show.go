@@ -49,7 +49,7 @@ func (c *Config) lines() []line {
 		}
 	}
 	p := printer{config: c}
-	p.fields("", "", file(nil).show(&full))
+	p.fields("", "", file().show(&full))
 	return p.lines
 }
 

@@ -95,7 +95,7 @@ type mcpFields struct {
 }
 
 // mcpServers is the codec of an MCP server.
-func mcpServers() codec[mcpFields] {
+func mcpServers(policy codec[choice]) codec[mcpFields] {
 	return object(
 		&schema{name: "mcp-server", about: "An MCP server: a program that is started, or a URL.", expected: "the fields of an MCP server"}, checkPlace,
 		newField("command", anyName("a program"), func(m *mcpFields) *string { return &m.command }, fieldDoc{"The program to start, used over its standard input and output.", "", "see url"}),
@@ -104,7 +104,7 @@ func mcpServers() codec[mcpFields] {
 		newField("env", byName[*names[Value]]("variables by name", variable(), mcpValues()), func(m *mcpFields) *names[Value] { return &m.env }, fieldDoc{"Variables of its environment, beside PATH, HOME and the like: a text, or the secret in {env: NAME} or {file: PATH}. No other variable of this process is passed.", "", "none"}),
 		newField("url", checkedText("a URL such as https://mcp.example/mcp", `^https?://`, func(s string) bool { _, err := parseBase(s); return err == nil }), func(m *mcpFields) *string { return &m.url }, fieldDoc{"The URL of a server that speaks streamable HTTP.", "", "see command"}),
 		newField("headers", byName[*names[Value]]("headers by name", headerName(), mcpValues()), func(m *mcpFields) *names[Value] { return &m.headers }, fieldDoc{"Headers of the requests to the URL's host: a text, or the secret in {env: NAME} or {file: PATH}, which is read again when it changes.", "", "none"}),
-		newField("policy", choices(), func(m *mcpFields) *choice { return &m.policy }, fieldDoc{"The policy of connecting again after the server crashed or was not reached. All waits of a call together stay within three quarters of timeout.", "interactive", ""}),
+		newField("policy", policy, func(m *mcpFields) *choice { return &m.policy }, fieldDoc{"The policy of connecting again after the server crashed or was not reached. All waits of a call together stay within three quarters of timeout.", "interactive", ""}),
 		newField("timeout", duration(), func(m *mcpFields) *time.Duration { return &m.timeout }, fieldDoc{"The limit of a call, with waits.", "2m", ""}),
 	)
 }

@@ -58,8 +58,8 @@ type route struct {
 	reserve   *float64 // nil: the upstream's
 }
 
-// upstreams is the codec of an upstream.
-func upstreams() codec[upstream] {
+// upstreams is the codec of an upstream; policy is that of a reference to a policy.
+func upstreams(policy codec[choice]) codec[upstream] {
 	return object(
 		&schema{name: "upstream", about: "One provider, or one account with it.", expected: "the fields of an upstream"}, namedAfterAPI,
 		newField("api", oneOf("an API", gateway.APIs()...), func(u *upstream) *string { return &u.api }, fieldDoc{"The API that it serves.", "", "its name, which must then be the name of an API"}),
@@ -67,14 +67,14 @@ func upstreams() codec[upstream] {
 		newField("key", keys(), func(u *upstream) *secret { return &u.key }, fieldDoc{"The credential that replaces the client's. none removes the client's and sends no credential.", "", "the client's own"}),
 		newField("region", region(), func(u *upstream) *string { return &u.region }, fieldDoc{"The AWS region of an upstream of Bedrock. It decides the default url and is in the signatures.", "", "that of url, or AWS_REGION in the environment, or us-east-1"}),
 		newField("aws", credentials(), func(u *upstream) *awsCredentials { return &u.aws }, fieldDoc{"The AWS credentials with which the gateway signs each request to Bedrock, in place of the client's. A Bedrock API key is a key.", "", "the client's own API key; a client's signature is refused"}),
-		newField("policy", choices(), func(u *upstream) *choice { return &u.policy }, fieldDoc{"The retry policy.", "", "the policy of the file"}),
+		newField("policy", policy, func(u *upstream) *choice { return &u.policy }, fieldDoc{"The retry policy.", "", "the policy of the file"}),
 		newField("quota", quotas("own-quota", false), func(u *upstream) *quota { return &u.quota }, fieldDoc{"What follows when a usage window is spent.", "", "that of the file"}),
 		newField("limits", timeLimits("limits", true), func(u *upstream) *limits { return &u.limits }, fieldDoc{"The time limits of one try.", "", "the defaults"}),
 		newField("body", size(), func(u *upstream) *int64 { return &u.body }, fieldDoc{"The largest request body. A larger one is rejected with status 413.", "32MiB", ""}),
 		newField("fallback", chain(), func(u *upstream) *[]fallback { return &u.fallback }, fieldDoc{"The upstreams or models that take over a failing call, in order. For agents, --fallback replaces them.", "", "none"}),
 		newField("complete", oneOf("a way to complete answers", completeModes()...), func(u *upstream) *string { return &u.complete }, fieldDoc{completeDoc, string(gateway.CompleteLossless), ""}),
 		newField("background", oneOf("answers in the background", backgroundModes()...), func(u *upstream) *string { return &u.background }, fieldDoc{backgroundDoc, string(gateway.BackgroundOff), ""}),
-		newField("routes", seq[*[]route]("a list of routes", routes()), func(u *upstream) *[]route { return &u.routes }, fieldDoc{"Overrides for some models. The first matching route applies.", "", "none"}),
+		newField("routes", seq[*[]route]("a list of routes", routes(policy)), func(u *upstream) *[]route { return &u.routes }, fieldDoc{"Overrides for some models. The first matching route applies.", "", "none"}),
 		newField("ca", anyName("a path"), func(u *upstream) *string { return &u.ca }, fieldDoc{"A file with certificates of authorities, in PEM, that are trusted besides the system's, relative to the configuration file. It is read with the configuration.", "", "only the system's, or those of the file in SSL_CERT_FILE"}),
 		newField("proxy", proxyURL(), func(u *upstream) *string { return &u.proxy }, fieldDoc{"The proxy to this upstream. none connects directly.", "", "the proxy that HTTPS_PROXY or HTTP_PROXY names, unless NO_PROXY excludes the host"}),
 		newField("http2", oneOf("a way to speak HTTP/2", priorKnowledge), func(u *upstream) *string { return &u.http2 }, fieldDoc{"prior-knowledge speaks HTTP/2 to an http:// address without asking first (h2c), for a server that speaks nothing else.", "", "HTTP/1.1 to http://; negotiated with https://"}),
@@ -189,11 +189,11 @@ func checkTo(r *reader, n *node, _ *fallback) {
 }
 
 // routes is the codec of a route.
-func routes() codec[route] {
+func routes(policy codec[choice]) codec[route] {
 	return object(
 		&schema{name: "route", about: "Overrides for some models.", expected: "the fields of a route"}, nil,
 		newField("models", seq[*[]string]("a list of models", pattern()), func(t *route) *[]string { return &t.models }, fieldDoc{"The models that it applies to. * matches any characters except /, ? matches one, [abc] one of these.", "", "every model"}),
-		newField("policy", choices(), func(t *route) *choice { return &t.policy }, fieldDoc{"The retry policy.", "", "the upstream's"}),
+		newField("policy", policy, func(t *route) *choice { return &t.policy }, fieldDoc{"The retry policy.", "", "the upstream's"}),
 		newField("quota", quotas("own-quota", false), func(t *route) *quota { return &t.quota }, fieldDoc{"What follows when a usage window is spent.", "", "the upstream's"}),
 		newField("limits", timeLimits("route-limits", false), func(t *route) *limits { return &t.limits }, fieldDoc{"The time limits of one try.", "", "the upstream's"}),
 		newField("fallback", chain(), func(t *route) *[]fallback { return &t.fallback }, fieldDoc{"The upstreams that take over.", "", "the upstream's"}),
