@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash"
 	"slices"
 	"strings"
 	"sync"
@@ -49,7 +50,9 @@ func (g *Gateway) Hear(entry []byte) {
 	if a.state == heldThere {
 		a.until = a.until.Add(heldTry)
 	}
-	g.away.put(a, now)
+	if g.away.put(a, now); a.state == overThere {
+		g.coalescer.dropKept(e.Key)
+	}
 }
 
 // put notes what was heard of a request.
@@ -57,7 +60,7 @@ func (w *awayRequests) put(a *awayRequest, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.remove(a.fleetKey)
-	if a.state == overThere || a.last.Fault == nil || !a.until.After(now) {
+	if a.state == overThere || a.last.Fault == nil && a.state != keptThere || !a.until.After(now) {
 		return
 	}
 	if w.n.Load() >= maxAway {
@@ -115,7 +118,7 @@ func (w *awayRequests) take(key string, again bool, now time.Time) *awayRequest 
 	defer w.mu.Unlock()
 	a := w.all[key[:scopeLength]][key]
 	switch {
-	case a == nil || !a.until.After(now):
+	case a == nil || a.state == keptThere || !a.until.After(now):
 		return nil
 	case a.state == heldThere && !again && slices.Contains(w.members, a.from):
 		return nil
@@ -164,6 +167,12 @@ const (
 // scope identifies who sends the call, and where: what is known without its body.
 func (c *call) scope() string {
 	h := sha256.New()
+	c.addSender(h)
+	return hex.EncodeToString(h.Sum(nil)[:scopeLength/2])
+}
+
+// addSender adds who sends the call, and where.
+func (c *call) addSender(h hash.Hash) {
 	add := func(text string) { _, _ = fmt.Fprintf(h, "%d %s", len(text), text) } // it never fails
 	for _, text := range []string{c.dialect.Name(), c.r.RequestURI, c.info.Session, c.parsed.Model, c.tenantName()} {
 		add(text)
@@ -177,18 +186,22 @@ func (c *call) scope() string {
 		}
 		add("")
 	}
-	return hex.EncodeToString(h.Sum(nil)[:scopeLength/2])
 }
 
 // fleetKey identifies the call in the fleet: with the credentials in it, so that nothing can be guessed from it; "":
 // its body is gone.
 func (c *call) fleetKey() string {
-	if c.keyInFleet != "" {
-		return c.keyInFleet
+	if c.keyInFleet == "" {
+		c.identify()
 	}
+	return c.keyInFleet
+}
+
+// identify sets what identifies the call in the fleet, unless its body is gone.
+func (c *call) identify() {
 	body, ok := c.digest(dialect.DigestSeed{})
 	if !ok {
-		return ""
+		return
 	}
 	scope, h := c.scope(), sha256.New()
 	_, _ = fmt.Fprint(h, scope, body, c.parsed.Form) // it never fails
@@ -196,7 +209,8 @@ func (c *call) fleetKey() string {
 		_, _ = fmt.Fprintf(h, "%q", c.r.Header[name])
 	}
 	c.keyInFleet = scope + hex.EncodeToString(h.Sum(nil)[:scopeLength/2])
-	return c.keyInFleet
+	c.addSender(h) // the credentials themselves: the key is told, and this cannot be had from it
+	c.secretInFleet = [sha256.Size]byte(h.Sum(nil))
 }
 
 // tell tells the fleet of a request.
@@ -281,7 +295,7 @@ func (g *Gateway) tellAll(now time.Time) {
 		active = append(active, all...)
 	}
 	co.dropExpired(now)
-	ended := slices.Clone(co.failed)
+	ended, kept := slices.Clone(co.failed), slices.Clone(co.kept)
 	co.mu.Unlock()
 	for _, s := range active {
 		s.mu.Lock()
@@ -293,5 +307,8 @@ func (g *Gateway) tellAll(now time.Time) {
 	}
 	for i := range ended {
 		g.tell(&ended[i], ended[i].state(), now)
+	}
+	for _, k := range kept {
+		g.tellKept(k, now)
 	}
 }

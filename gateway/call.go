@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -60,6 +61,8 @@ type call struct {
 	credential string // identifies its credentials, without holding them
 	tenant     Tenant // nil: none is known
 	keyInFleet string // "": not needed so far
+
+	secretInFleet [sha256.Size]byte // known with keyInFleet, unless that is an earlier request's
 }
 
 // newCall returns the call of a request.

@@ -210,6 +210,9 @@ func (s *sharedRequest) finish(resp *http.Response, err error) {
 	}
 	if resp != nil && s.leader.detaches() {
 		s.leader.meaning() // the body is released before the answer comes
+		if f := s.setup.fleet; f != nil && f.Answers != nil && !s.leader.isIdentified() {
+			s.leader.identify()
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -68,7 +68,7 @@ func (c *call) keepAnswer(resp *http.Response) {
 	w, watched := resp.Body.(transport.Watched)
 	k := &keptAnswer{
 		requestKey: c.key(), meaning: *m, id: c.info.ID, at: c.shared.at, header: resp.Header.Clone(), watched: watched,
-		record: c.gateway.spool.NewRecord(), most: c.setup.detached.Bytes, running: c.shared, client: c.r.Context(),
+		inFleet: c.shared.leader.answerID(), record: c.gateway.spool.NewRecord(), most: c.setup.detached.Bytes, running: c.shared, client: c.r.Context(),
 	}
 	if watched {
 		k.form = w.Form()
@@ -84,6 +84,9 @@ func (c *call) replay() bool {
 	}
 	k := c.gateway.coalescer.keptFor(c)
 	if k == nil {
+		k = c.keptElsewhere()
+	}
+	if k == nil {
 		return false
 	}
 	c.keepalive.stop()
@@ -96,6 +99,7 @@ func (c *call) replay() bool {
 	c.forward(resp)
 	if c.r.Context().Err() == nil {
 		c.gateway.coalescer.drop(k) // the client has it
+		c.gateway.delivered(k)
 	}
 	return true
 }
@@ -190,11 +194,13 @@ func (c *call) endKept(whole bool) {
 	k.finish(whole)
 	k.mu.Lock()
 	use := k.left && k.end == io.EOF
+	k.until = time.Now().Add(c.setup.detached.Time)
 	k.mu.Unlock()
 	if !use {
 		c.gateway.coalescer.drop(k)
 		return
 	}
 	time.AfterFunc(c.setup.detached.Time, func() { c.gateway.coalescer.drop(k) })
+	c.gateway.offer(k, c.setup)
 	c.clientLeft()
 }

@@ -17,6 +17,9 @@ type Fleet struct {
 	// Tell has all others hear an entry. It must not block, and entries may be lost: then a client that comes back
 	// elsewhere begins anew.
 	Tell func(entry []byte)
+
+	// Answers keeps the answers for clients that have left for all gateways; nil: they stay where they were read.
+	Answers Answers
 }
 
 // heldState is what has become of a request that gateways tell each other of.
@@ -27,7 +30,8 @@ const (
 	heldThere heldState = "held"   // a client waits there
 	leftThere heldState = "left"   // its client has left, or was sent away
 	failed    heldState = "failed" // it was given up
-	overThere heldState = "over"   // it is answered
+	overThere heldState = "over"   // it is answered, and its client has that
+	keptThere heldState = "kept"   // it is answered, and its client has left: the answer is in [Fleet.Answers]
 )
 
 // heldEntry is what a gateway tells of a request: nothing of what is in it, and no instants, as clocks differ. Its

@@ -27,7 +27,8 @@ type keptAnswer struct {
 	form    dialect.Form
 	watched bool // it is a stream
 	record  *spool.Record
-	most    int64 // the bound in bytes
+	most    int64    // the bound in bytes
+	inFleet answerID // for other gateways
 
 	mu      sync.Mutex
 	running *sharedRequest  // of which it is; nil: it has ended
@@ -38,6 +39,8 @@ type keptAnswer struct {
 	changed chan struct{} // closed when there is more, or it has ended; nil: no reader waits
 	readers int
 	dropped bool
+	until   time.Time // it is kept; zero: it goes on
+	offered bool      // to the other gateways
 }
 
 // errNotKept ends an answer that is not kept to its end.

@@ -98,7 +98,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/access"},
 	{floor: 3, path: "internal/operation/metrics"},
 	{floor: 3, path: "internal/operation/tenant", uses: "ratelimit internal/operation/access internal/operation/metrics"},
-	{floor: 3, path: "internal/operation/replica", uses: "gateway internal/clock internal/fleet internal/told internal/operation/tenant policy ratelimit turn"},
+	{floor: 3, path: "internal/operation/replica", uses: "gateway internal/clock internal/fleet internal/largevalue internal/told internal/operation/tenant policy ratelimit store turn"},
 	{floor: 3, path: "internal/lab/simulator", parts: "github.com/aws/aws-sdk-go-v2"},
 	{floor: 3, path: "internal/conform", uses: "internal/dialect"},
 	{floor: 3, path: "llm/llmtest", uses: "fault fault/classify llm policy retry transport internal/lab/simulator"},

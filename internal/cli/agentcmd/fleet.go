@@ -36,7 +36,7 @@ func joinFleet(to *server.Config, name string, opened *background.Store, end fun
 			to.Log.Warn("fleet: alone, without a connection with the NATS servers", "name", s.Name, "replica", s.ID)
 		}
 	})
-	to.Fleet, to.Replica = f, replica.New(f)
+	to.Fleet, to.Replica = f, replica.New(f, opened)
 	to.Share = func(upstream string, base *url.URL, b *breaker.Breaker, limits *ratelimit.Table) {
 		shares.Join(upstreamID(upstream, base), b)
 		shares.JoinLimits(upstreamID(upstream, base), upstream, limits)

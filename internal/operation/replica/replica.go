@@ -14,6 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/clock"
 	"github.com/ridethrough/ridethrough/internal/fleet"
 	"github.com/ridethrough/ridethrough/internal/operation/tenant"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 // The kinds of messages.
@@ -40,6 +41,7 @@ const (
 type Replica struct {
 	*gateway.Gateway
 	fleet   *fleet.Fleet
+	kv      store.KV
 	tenants *tenant.Table
 
 	mu      sync.Mutex
@@ -52,8 +54,9 @@ type Replica struct {
 	closed  bool
 }
 
-// New returns the replica of a fleet, whose gateway Join adds.
-func New(f *fleet.Fleet) *Replica { return &Replica{fleet: f} }
+// New returns the replica of a fleet, whose gateway Join adds. Answers whose clients have left are kept in kv; nil: they
+// stay where they were read.
+func New(f *fleet.Fleet, kv store.KV) *Replica { return &Replica{fleet: f, kv: kv} }
 
 // idBits is how many requests a replica numbers before it may use the numbers of another one.
 const idBits = 24
@@ -62,7 +65,11 @@ const idBits = 24
 func (r *Replica) Fleet() *gateway.Fleet {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(r.fleet.ID)) // it never fails
-	return &gateway.Fleet{Replica: r.fleet.ID, First: int64(h.Sum32()>>12) << idBits, Tell: r.tell}
+	c := &gateway.Fleet{Replica: r.fleet.ID, First: int64(h.Sum32()>>12) << idBits, Tell: r.tell}
+	if r.kv != nil {
+		c.Answers = &answers{kv: r.kv, fleet: r.fleet}
+	}
+	return c
 }
 
 // Join begins to tell and to hear. t may be nil.

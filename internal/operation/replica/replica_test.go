@@ -21,6 +21,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/replica"
 	"github.com/ridethrough/ridethrough/internal/operation/tenant"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/store"
 )
 
 const body = `{"model":"claude-sonnet","max_tokens":64,"messages":[{"role":"user","content":"Hi"}],"stream":true}`
@@ -63,7 +64,7 @@ func (w *world) join(id string) *member {
 		fleet:   fleet.Join(fleet.Config{Name: "test", ID: id, Transport: w.network.Connect(id)}),
 		tenants: tenant.New(new(metrics.Registry)),
 	}
-	m.Replica = replica.New(m.fleet)
+	m.Replica = replica.New(m.fleet, nil)
 	base := &url.URL{Scheme: "http", Host: "provider.test"}
 	g, err := gateway.New(gateway.Config{
 		Upstreams: []gateway.Upstream{{Name: "anthropic", API: "anthropic", Base: base}}, Policy: policy.Patient(),
@@ -267,5 +268,41 @@ func TestReplica_CloseEndsRequestsInProgress(t *testing.T) {
 		if text := w.replicas[0].ask(t, time.Minute, "Hi"); !strings.Contains(text, "the gateway is shutting down") || time.Since(begun) != 15*time.Second {
 			t.Errorf("after %v: got %q, want the closing error after 15 s", time.Since(begun), text)
 		}
+	})
+}
+
+// Answers are kept within a bound, for their time.
+func TestReplica_KeepsAnswersWithinABound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := new(fleet.Network)
+		f := fleet.Join(fleet.Config{Name: "test", ID: "r1", Transport: network.Connect("r1")})
+		defer f.Close()
+		kept := replica.New(f, store.Memory()).Fleet().Answers
+		large := make([]byte, 5<<19)
+		keep := func(key string, want bool) {
+			t.Helper()
+			if err := kept.Keep(t.Context(), key, large, 5*time.Minute); (err == nil) != want {
+				t.Errorf("keep %s: %v, want room: %v", key, err, want)
+			}
+		}
+		get := func(key string, want int) {
+			t.Helper()
+			if answer, err := kept.Get(t.Context(), key); err != nil || len(answer) != want {
+				t.Errorf("get %s: %d bytes, %v, want %d", key, len(answer), err, want)
+			}
+		}
+		keep("a", true)
+		keep("b", true)
+		keep("c", false)
+		get("a", len(large))
+		get("c", 0)
+		kept.Drop("a")
+		time.Sleep(time.Second)
+		get("a", 0)
+		keep("c", true)
+		time.Sleep(6 * time.Minute)
+		get("b", 0)
+		keep("d", true)
+		keep("e", true)
 	})
 }

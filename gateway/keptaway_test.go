@@ -1,0 +1,186 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/policy"
+)
+
+// answerStore keeps answers for the gateways of a test.
+type answerStore struct {
+	mu   sync.Mutex
+	all  map[string][]byte
+	gets int
+	away bool
+}
+
+func (a *answerStore) Keep(_ context.Context, key string, answer []byte, _ time.Duration) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.away {
+		return errors.New("away")
+	}
+	if a.all == nil {
+		a.all = map[string][]byte{}
+	}
+	a.all[key] = answer
+	return nil
+}
+
+func (a *answerStore) Get(_ context.Context, key string) ([]byte, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.gets++
+	if a.away {
+		return nil, errors.New("away")
+	}
+	return a.all[key], nil
+}
+
+func (a *answerStore) Drop(key string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.all, key)
+}
+
+// change changes it.
+func (a *answerStore) change(do func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	do()
+}
+
+// one returns the answer that it has.
+func (a *answerStore) one() (answer []byte) {
+	a.change(func() {
+		for _, answer = range a.all {
+		}
+	})
+	return answer
+}
+
+// newKeepers returns two gateways that keep the answers for clients that have left.
+func newKeepers(t *testing.T, p *slowly, kept *answerStore) *replicas {
+	f := &replicas{t: t}
+	for i := range 2 {
+		f.all = append(f.all, newHarnessWith(t, gateway.Config{
+			Upstreams: everything(address("provider.test")), Policy: policy.Patient(), Base: p, Detached: everyAgent,
+			Fleet: &gateway.Fleet{Replica: fmt.Sprint("r", i), Tell: f.tell, Answers: kept},
+		}))
+	}
+	f.live(2)
+	return f
+}
+
+const replayed = "X-Ridethrough-Replayed"
+
+// A client that has left comes back at another gateway, and is given the answer that it has left, once.
+func TestFleet_AnswerIsThereAtAnotherGateway(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		before func(f *replicas, kept *answerStore) // it comes back
+		header []string
+		asked  int
+	}{
+		{"all is well", func(*replicas, *answerStore) {}, nil, 1},
+		{"the gateway that has read it was killed", func(f *replicas, _ *answerStore) {
+			f.hear(false)
+			f.all[0].gateway.Close()
+			f.all[1].gateway.SetMembers([]string{"r1"})
+		}, nil, 1},
+		{"the store is away", func(_ *replicas, kept *answerStore) { kept.change(func() { kept.away = true }) }, nil, 2},
+		{"another sender", func(*replicas, *answerStore) {}, []string{"X-Api-Key", "sk-other"}, 2},
+		{"another sender, whose answer the store mixes up with this one", func(f *replicas, kept *answerStore) {
+			first := kept.one()
+			f.all[0].leaveAfter(3500*time.Millisecond, messages, claude, "X-Api-Key", "sk-other")
+			time.Sleep(20 * time.Second)
+			kept.change(func() {
+				for key := range kept.all {
+					kept.all[key] = first
+				}
+			})
+		}, []string{"X-Api-Key", "sk-other"}, 3},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p, kept := aMessage(), &answerStore{}
+			f := newKeepers(t, p, kept)
+			f.all[0].leaveAfter(3500*time.Millisecond, messages, claude)
+			time.Sleep(20 * time.Second)
+			tt.before(f, kept)
+			resp, text, err := f.all[1].get(messages, claude, tt.header...)
+			if err != nil || text != p.said() || p.asked != tt.asked || (resp.Header.Get(replayed) == "true") != (tt.asked == 1) {
+				t.Errorf("%s: %v %q, %v after %d requests; want the whole answer after %d", tt.name, resp.Header, text, err, p.asked, tt.asked)
+			}
+		})
+	}
+}
+
+// Once delivered at any gateway, it is given to no other request.
+func TestFleet_AnswerIsGivenOnce(t *testing.T) {
+	for first := range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			p, kept := aMessage(), &answerStore{}
+			f := newKeepers(t, p, kept)
+			f.all[0].leaveAfter(3500*time.Millisecond, messages, claude)
+			time.Sleep(20 * time.Second)
+			for i, at := range []int{first, 0, 1} {
+				resp, _, err := f.all[at].get(messages, claude)
+				if err != nil || p.asked != i+1 || (resp.Header.Get(replayed) == "true") != (i == 0) {
+					t.Errorf("delivered at %d, request %d: %v, %v after %d requests upstream; want it given once", first, i, resp.Header, err, p.asked)
+				}
+			}
+			synctest.Wait()
+			if kept.one() != nil || f.all[0].gateway.Away()+f.all[1].gateway.Away() != 0 {
+				t.Errorf("delivered at %d: %d bytes are left, %d answers are known", first, len(kept.one()), f.all[0].gateway.Away()+f.all[1].gateway.Away())
+			}
+		})
+	}
+}
+
+// A gateway that comes later learns of it; nothing is asked for what is not known to be there; and nothing that is told or
+// kept says what is in it.
+func TestFleet_AnswersAreAskedForWhereTheyAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, kept := aMessage(), &answerStore{}
+		f := newKeepers(t, p, kept)
+		f.live(1)
+		for range 3 {
+			_, _, _ = f.all[1].get(messages, claude)
+		}
+		f.hear(false)
+		f.all[0].leaveAfter(3500*time.Millisecond, messages, claude, "X-Api-Key", "sk-secret")
+		time.Sleep(20 * time.Second)
+		f.hear(true)
+		synctest.Wait()
+		if kept.gets != 0 {
+			t.Errorf("%d answers were asked for, want none for requests that were not sent before", kept.gets)
+		}
+		f.live(2)
+		other := strings.Replace(claude, "Hi", "Ho", 1)
+		_, _, _ = f.all[1].get(messages, other, "X-Api-Key", "sk-secret")
+		if kept.gets != 0 {
+			t.Errorf("%d answers were asked for by another request of the same sender, want none", kept.gets)
+		}
+		asked := p.asked
+		first := kept.one()
+		if resp, text, err := f.all[1].get(messages, claude, "X-Api-Key", "sk-secret"); err != nil || text != p.said() || p.asked != asked || resp.Header.Get(replayed) == "" {
+			t.Errorf("at a gateway that came later: %q, %v after %d further requests; want the answer", text, err, p.asked-asked)
+		}
+		for _, all := range append(f.told, first) {
+			for _, secret := range []string{"sk-secret", "Hi", "message_stop", "claude"} {
+				if bytes.Contains(all, []byte(secret)) {
+					t.Errorf("%q is told: %s", secret, all)
+				}
+			}
+		}
+	})
+}

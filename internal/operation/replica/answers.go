@@ -1,0 +1,96 @@
+package replica
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/fleet"
+	"github.com/ridethrough/ridethrough/internal/largevalue"
+	"github.com/ridethrough/ridethrough/store"
+)
+
+// answers keeps the answers whose clients have left in the entries of a store. It implements [gateway.Answers].
+type answers struct {
+	kv    store.KV
+	fleet *fleet.Fleet
+
+	mu     sync.Mutex
+	stored []storedAnswer // by this replica
+}
+
+// storedAnswer is how much of the store an answer takes, and until when.
+type storedAnswer struct {
+	key   string
+	bytes int
+	until time.Time
+}
+
+const (
+	mostAnswers = 6 << 20 // bytes of the answers of all replicas
+	dropTime    = 5 * time.Second
+)
+
+func (a *answers) value(key string) largevalue.Value {
+	return largevalue.Value{KV: a.kv, Key: "answer-" + a.fleet.Name + "-" + key}
+}
+
+// Keep implements [gateway.Answers]. Of what all replicas may keep each has a part.
+func (a *answers) Keep(ctx context.Context, key string, answer []byte, ttl time.Duration) error {
+	if !a.reserve(key, len(answer), ttl) {
+		return store.ErrTooLarge
+	}
+	err := a.value(key).Save(ctx, answer, ttl)
+	if err != nil {
+		a.forget(key)
+	}
+	return err
+}
+
+// reserve takes room for an answer, if there is some.
+func (a *answers) reserve(key string, bytes int, ttl time.Duration) bool {
+	now := a.fleet.Clock.Now()
+	a.forget(key)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	sum, kept := bytes, a.stored[:0]
+	for _, s := range a.stored {
+		if s.until.After(now) {
+			kept, sum = append(kept, s), sum+s.bytes
+		}
+	}
+	a.stored = kept
+	if sum > mostAnswers/a.fleet.Number() {
+		return false
+	}
+	a.stored = append(a.stored, storedAnswer{key, bytes, now.Add(ttl)})
+	return true
+}
+
+// forget frees the room of an answer.
+func (a *answers) forget(key string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, s := range a.stored {
+		if s.key == key {
+			a.stored = append(a.stored[:i], a.stored[i+1:]...)
+			return
+		}
+	}
+}
+
+// Get implements [gateway.Answers].
+func (a *answers) Get(ctx context.Context, key string) ([]byte, error) {
+	answer, _, err := a.value(key).Load(ctx, 0)
+	return answer, err
+}
+
+// Drop implements [gateway.Answers].
+func (a *answers) Drop(key string) {
+	a.forget(key)
+	a.fleet.Clock.AfterFunc(0, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), dropTime)
+		defer cancel()
+		_ = a.value(key).Delete(ctx) // it expires
+	})
+}
