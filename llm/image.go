@@ -80,7 +80,8 @@ func size(bytes int) string {
 	if bytes < 999_500 {
 		return strconv.Itoa((bytes+500)/1000) + " KB"
 	}
-	return strconv.FormatFloat(float64(bytes)/1e6, 'f', 1, 64) + " MB"
+	tenths := (bytes + 50_000) / 100_000
+	return strconv.Itoa(tenths/10) + "." + strconv.Itoa(tenths%10) + " MB"
 }
 
 // CheckImages returns what is wrong with the images of a message taken together; nil: nothing.

@@ -99,7 +99,7 @@ type errorForm struct {
 	Waited     millis `json:"waitedMs"`
 	RetryAfter millis `json:"retryAfterMs,omitzero"`
 	Committed  bool   `json:"committed,omitzero"`
-	Images     bool   `json:"images,omitzero"` // the model does not take the images of the request
+	Images     bool   `json:"imagesRefused,omitzero"` // the model does not take the images of the request
 
 	OpensAt time.Time `json:"opensAt,omitzero"`
 }

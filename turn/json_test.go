@@ -30,7 +30,7 @@ func examples() map[string]turn.Event {
 		`{"text":"hello","images":[{"id":"abc","name":"a.png","mediaType":"image/png","bytes":100,"width":70,"height":50}]}`: turn.UserMessage{Text: "hello", Images: []llm.Image{
 			{ID: "abc", Name: "a.png", MediaType: "image/png", Bytes: 100, Width: 70, Height: 50},
 		}},
-		`{"message":"HTTP 400: no","kind":"invalid","code":"400","retries":0,"waitedMs":0,"images":true}`: turn.Error{
+		`{"message":"HTTP 400: no","kind":"invalid","code":"400","retries":0,"waitedMs":0,"imagesRefused":true}`: turn.Error{
 			Message: "HTTP 400: no", Kind: "invalid", Code: "400", Fault: &fault.Error{Kind: fault.Invalid, Status: 400, Message: "no", Images: true},
 		},
 		`{"provider":"anthropic","model":"claude","content":[{"type":"text","text":"hi"}],"reason":"calls","partial":true}`: turn.AssistantMessage{

@@ -275,6 +275,24 @@ func TestSimulator_Flags(t *testing.T) {
 	}
 }
 
+func TestSimulator_LogsTheImagesOfARequest(t *testing.T) {
+	provider := start(t, "simulator", "--listen", "127.0.0.1:0")
+	base := provider.waitForLog(t, "simulating a provider")["url"].(string)
+	body := `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]}]}`
+	resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatalf("post: %v", err)
+	}
+	resp.Body.Close()
+	const want = "image/png of 2 bytes, sha256 8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4"
+	if line := provider.waitForLog(t, "request"); line["images"] != want {
+		t.Errorf("logged %v, want the image as %s", line, want)
+	}
+	if code := provider.stop(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 func TestSimulator_EndlessOutage(t *testing.T) {
 	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--outage", "0s-=503")
 	base := provider.waitForLog(t, "simulating a provider")["url"].(string)

@@ -163,10 +163,19 @@ func reportReply(log *slog.Logger, r simulator.Request) {
 		return
 	}
 	attributes := []any{"method", r.Method, "path", r.Path, "reply", r.Outcome}
-	for _, i := range r.Images {
-		attributes = append(attributes, "image", fmt.Sprintf("%s, %d bytes, sha256 %s", cmp.Or(i.MediaType, "no type"), i.Bytes, i.SHA256))
+	if len(r.Images) > 0 {
+		attributes = append(attributes, "images", shown(r.Images))
 	}
 	log.Info("request", attributes...)
+}
+
+// shown describes the images that have arrived, one behind the other.
+func shown(images []simulator.Image) string {
+	var all []string
+	for _, i := range images {
+		all = append(all, fmt.Sprintf("%s of %d bytes, sha256 %s", cmp.Or(i.MediaType, "no type"), i.Bytes, i.SHA256))
+	}
+	return strings.Join(all, "; ")
 }
 
 // checkLoopback refuses an address that other machines can reach.

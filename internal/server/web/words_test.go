@@ -26,6 +26,7 @@ type texts struct {
 	Durations  []example         `json:"durations"`
 	Recoveries []example         `json:"recoveries"`
 	Ends       []example         `json:"ends"`
+	Images     []example         `json:"images"`
 	Lines      map[string]string `json:"lines"`
 }
 
@@ -43,7 +44,7 @@ func TestWords_MatchTheTerminal(t *testing.T) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(texts{causes(), waits(), durations(), recoveries(), ends(), lines()}); err != nil {
+	if err := e.Encode(texts{causes(), waits(), durations(), recoveries(), ends(), images(), lines()}); err != nil {
 		t.Fatalf("encode: %v", err)
 	}
 	text := bytes.ReplaceAll(b.Bytes(), []byte(`"},{"`), []byte("\"},\n{\""))
@@ -70,7 +71,7 @@ func faults() (all []*fault.Error) {
 			all = append(all, &fault.Error{Kind: k, Status: 503})
 		}
 	}
-	return append(all, nil)
+	return append(all, &fault.Error{Kind: fault.Invalid, Status: 500, Images: true}, nil)
 }
 
 func causes() map[string]string {
@@ -168,8 +169,18 @@ func ended(f *fault.Error, provider string, retries int, committed bool) example
 	}
 	return example{Of: map[string]any{
 		"kind": e.Kind, "code": code, "provider": provider, "model": "m", "retries": retries, "committed": committed,
-		"waitedMs": e.Waited.Milliseconds(), "requestId": e.RequestID,
+		"waitedMs": e.Waited.Milliseconds(), "requestId": e.RequestID, "imagesRefused": e.OfImages(),
 	}, Words: display.Headline(e, nine), More: display.Details(e)[1]}
+}
+
+func images() (all []example) {
+	for _, bytes := range []int{0, 999, 1000, 119_600, 999_499, 999_500, 1_250_000, llm.MaxImage} {
+		for _, name := range []string{"", "a <b>.png"} {
+			i := llm.Image{Name: name, MediaType: "image/png", Bytes: bytes, Width: 640, Height: 480}
+			all = append(all, example{Of: map[string]any{"name": name, "mediaType": i.MediaType, "bytes": bytes, "width": 640, "height": 480}, Words: i.String()})
+		}
+	}
+	return all
 }
 
 func lines() map[string]string {

@@ -242,10 +242,20 @@ export interface Summary {
   waiting?: boolean
 }
 
+// Image describes an image of a message. The page never has its bytes.
+export interface Image {
+  name?: string
+  mediaType: string
+  bytes: number
+  width: number
+  height: number
+}
+
 export interface Input {
   id: string
   text: string
   at: string
+  images?: readonly Image[]
   steers?: boolean
 }
 
@@ -310,6 +320,7 @@ export interface ConversationEvent {
   id?: string
   text?: string
   inputId?: string
+  images?: Image[]
   provider?: string
   model?: string
   content?: Block[]
@@ -332,6 +343,7 @@ export interface ConversationEvent {
   kind?: string
   requestId?: string
   committed?: boolean
+  imagesRefused?: boolean
   retries?: number
   waitedMs?: number
   from?: string

@@ -1,6 +1,6 @@
 // A conversation as its events add up. Nothing here draws, sends or reads a clock: fold takes a transcript
 // and one event, and returns the next transcript. Turns that an event does not change stay the same objects.
-import type { Block, Conversation, ConversationEvent, Input, Wait } from './api'
+import type { Block, Conversation, ConversationEvent, Image, Input, Wait } from './api'
 import type { Received } from './table'
 import { seconds } from './time'
 import { compacted, restarted, switched, type Ended } from './words'
@@ -8,6 +8,7 @@ import { compacted, restarted, switched, type Ended } from './words'
 export interface Message {
   is: 'user' | 'answer' | 'thought'
   text: string
+  images?: readonly Image[] // what the user shows with it
   by?: string
   partial?: boolean // the answer broke off
   streaming?: boolean // more may come
@@ -76,7 +77,7 @@ export function fold(t: Transcript, e: ConversationEvent, now: number): Transcri
   const id = e.turnId ?? ''
   switch (e.type) {
     case 'input-queued':
-      return { ...t, queue: enqueue(t.queue, { id, text: e.text ?? '', at: e.ts, steers: t.steering.includes(id) }) }
+      return { ...t, queue: enqueue(t.queue, { id, text: e.text ?? '', at: e.ts, steers: t.steering.includes(id), ...(e.images ? { images: e.images } : {}) }) }
     case 'input-removed':
       return { ...t, queue: t.queue.filter((i) => i.id !== id) }
     case 'turn-start':
@@ -175,7 +176,7 @@ function append(turn: Turn, is: 'answer' | 'thought', text: string, late: boolea
 function applyKept(turn: Turn, e: ConversationEvent): Turn {
   switch (e.type) {
     case 'user-message':
-      return add(turn, { is: 'user', text: e.text ?? '' })
+      return add(turn, { is: 'user', text: e.text ?? '', ...(e.images ? { images: e.images } : {}) })
     case 'assistant-message':
       return answer(turn, e)
     case 'approval-requested':

@@ -1,6 +1,6 @@
 // The sentences about waits and their ends, the same as in the terminal: test/words.json has them from
 // package display.
-import type { Held, Incident, Outcome, Vendor, Wait } from './api'
+import type { Held, Image, Incident, Outcome, Vendor, Wait } from './api'
 import { clock, roughly, seconds, until, whole } from './time'
 
 // causes are the kinds of faults in plain words; a test compares them with package fault.
@@ -141,10 +141,19 @@ export const switched = (from: string | undefined, why: string | undefined, to: 
 export interface Ended extends Fault {
   retries: number
   committed?: boolean | undefined
+  imagesRefused?: boolean | undefined
   provider?: string | undefined
   model?: string | undefined
   waitedMs?: number | undefined
   requestId?: string | undefined
+}
+
+// pictured describes an image in a line.
+export const pictured = (i: Image): string => `${['image', i.name].filter(Boolean).join(' ')}, ${i.width} x ${i.height}, ${sized(i.bytes)}`
+
+function sized(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`
+  return bytes < 999_500 ? `${Math.floor((bytes + 500) / 1000)} KB` : `${(Math.floor((bytes + 50_000) / 100_000) / 10).toFixed(1)} MB`
 }
 
 // details are the line below the headline and the provider's text: the model, how long it waited, the
@@ -170,6 +179,7 @@ const local = new Set(['ollama', 'lmstudio'])
 
 function remedy(e: Ended): string {
   const at = e.provider ?? 'the provider'
+  if (e.imagesRefused) return 'The model does not take the images: use one that does, or go on without them.'
   if (e.kind === 'auth') return `Check the key for ${at} and try again.`
   if (e.opensAt) return `It opens again at ${clock(e.opensAt)}.`
   if (e.kind === 'quota') return `Check the account at ${at} and try again.`

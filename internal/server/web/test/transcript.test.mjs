@@ -47,6 +47,13 @@ test('fold: an answer that broke off is marked and stays', () => {
   assert.equal(t.turns[0].status, 'failed')
 })
 
+test('fold: images are described, in the queue and in the message', () => {
+  const images = [{ id: 'x', name: 'a.png', mediaType: 'image/png', bytes: 9, width: 1, height: 2 }]
+  assert.deepEqual(play([...opening(), turn('input-queued', { turnId: 'u', text: 'See', images })]).queue[0].images, images)
+  const t = play([turn('turn-start', { id: 't' }), turn('user-message', { text: 'See', images })])
+  assert.deepEqual(t.turns[0].items, [{ is: 'user', text: 'See', images }])
+})
+
 test('fold: a repeated event changes nothing', () => {
   const events = [...opening(), turn('assistant-message', { content: [{ type: 'text', text: 'Hello' }] }), turn('turn-sealed', { status: 'done' })]
   const t = play(events)

@@ -36,6 +36,10 @@ test('headline and details: the same as in the terminal', () => {
   for (const { of, words: said, more } of want.ends) assert.deepEqual([words.headline(of), words.details(of)], [said, more], JSON.stringify(of))
 })
 
+test('pictured: the same as in the terminal', () => {
+  for (const { of, words: said } of want.images) assert.equal(words.pictured(of), said, JSON.stringify(of))
+})
+
 test('fixed lines: the same as in the terminal', () => {
   const { brokeOff, restarted, compacted, switched } = words
   assert.deepEqual({ brokeOff, restarted, compacted, switched: switched('a/b', 'HTTP 529', 'c/d'), nameless: switched('', 'HTTP 529', 'c/d') }, want.lines)

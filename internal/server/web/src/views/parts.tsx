@@ -2,9 +2,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
-import type { Health } from '../api'
+import type { Health, Image } from '../api'
 import { canAct, lostAt } from '../store'
-import { capital, shownName } from '../words'
+import { capital, pictured, shownName } from '../words'
 
 // looks are the word, the shape and the colour of each state: none of them is needed to tell states apart.
 const looks: Record<Health, { word: string; tone: string; shape: ComponentChildren }> = {
@@ -17,6 +17,9 @@ const looks: Record<Health, { word: string; tone: string; shape: ComponentChildr
   'paused': { word: 'Paused', tone: 'mute', shape: <path d="M3 2h4v12H3zM9 2h4v12H9z" /> },
   'no-data': { word: 'No data', tone: 'mute', shape: <circle cx="8" cy="8" r="5" class="hollow dashed" /> },
 }
+
+// Images says in a line each what images a message has. They are never drawn: their bytes stay with the server.
+export const Images = ({ of }: { of: readonly Image[] | undefined }) => (of?.length ? <p class="aside said">{of.map(pictured).join('\n')}</p> : null)
 
 export const wordOf = (state: Health): string => looks[state]?.word ?? state
 

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { ask, part, post } from '../call'
 import type { Input } from '../api'
 import { canAct } from '../store'
-import { Act } from './parts'
+import { Act, Images } from './parts'
 
 export function Queue({ queue, conversation, open }: { queue: readonly Input[]; conversation: string; open: boolean }) {
   if (queue.length === 0) return null
@@ -34,6 +34,7 @@ function Waiting({ input, at, open }: { input: Input; at: string; open: boolean 
   return (
     <li>
       <p class="said">{input.text}</p>
+      <Images of={input.images} />
       <p class="acts">
         {canAct() ? <button type="button" class="quiet" onClick={() => edit(input.text)}>Edit</button> : null}
         <Act kind="quiet" label="Remove" act={() => ask('DELETE', at)} />

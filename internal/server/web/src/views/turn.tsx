@@ -12,7 +12,7 @@ import { lostAt } from '../store'
 import { needsApproval, type Item, type Message, type Tool, type Turn } from '../transcript'
 import { attempt, brokeOff, capital, causeOf, count, details, headline, plural, recovered, verb } from '../words'
 import { Move } from './move'
-import { Act } from './parts'
+import { Act, Images } from './parts'
 
 interface Props {
   turn: Turn
@@ -49,7 +49,7 @@ const Working = () => <p class="aside working">{lostAt.value === null ? 'Working
 function ItemView({ of: i, under }: { of: Item; under: number }) {
   switch (i.is) {
     case 'user':
-      return <div class="user"><p class="sr">You said:</p><p class="said">{i.text}</p></div>
+      return <div class="user"><p class="sr">You said:</p><p class="said">{i.text}</p><Images of={i.images} /></div>
     case 'answer':
       return <Answer of={i} under={under} />
     case 'thought':
