@@ -12,6 +12,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/internal/cork"
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/internal/preamble"
 	"github.com/ridethrough/ridethrough/internal/spool"
@@ -135,15 +136,29 @@ func (c *call) copyPart(body io.Reader) error {
 	defer buf.Release()
 	for {
 		n, err := body.Read(buf.Bytes[:cap(buf.Bytes)])
-		part, wrong := c.toSend(buf.Bytes[:n], err, body)
-		if len(part) == 0 && err == nil {
-			c.ping()
+		if n >= largePart || err == io.EOF {
+			cork.KeepNext(c.r.Context()) // more is likely to follow at once: the next part, or the end
 		}
-		c.send(part)
-		if err = cmp.Or(wrong, err); err != nil {
-			return err
+		if n > 0 && err == io.EOF {
+			if wrong := c.sendNext(buf.Bytes[:n], nil, body); wrong != nil {
+				return wrong
+			}
+			n = 0
+		}
+		if wrong := c.sendNext(buf.Bytes[:n], err, body); wrong != nil || err != nil {
+			return cmp.Or(wrong, err)
 		}
 	}
+}
+
+// sendNext sends what the client is sent of the next part of the answer, or at its end.
+func (c *call) sendNext(part []byte, end error, body io.Reader) error {
+	part, wrong := c.toSend(part, end, body)
+	if len(part) == 0 && end == nil {
+		c.ping()
+	}
+	c.send(part)
+	return wrong
 }
 
 // toSend returns what the client is sent of the next part of the answer, or at its end.
@@ -175,8 +190,11 @@ func (c *call) send(part []byte) {
 	}
 }
 
-// copyBufferSize is how much is sent at once.
-const copyBufferSize = 16 << 10
+// copyBufferSize is how much is sent at once, and largePart a part that is one of several which have come together.
+const (
+	copyBufferSize = 16 << 10
+	largePart      = 2 << 10
+)
 
 // write sends bytes to the client at once. It fails if the client reads none for so long.
 func (c *call) write(p []byte, limit time.Duration) error { return c.out.Write(p, limit) }

@@ -20,7 +20,9 @@ const (
 type ahead struct {
 	src    io.ReadCloser
 	buf    []byte
-	pooled *[firstBuf]byte // the array of buf; nil: buf is grown, or nil
+	pooled *[firstBuf]byte // the array of buf; nil: buf is grown, wide or nil
+	wide   *[wideBuf]byte  // likewise; nil: it is not
+	got    int             // bytes of the latest read
 	at     int             // buf[at:] is still to be returned
 	err    error           // how src has ended; nil: it has not
 
@@ -32,9 +34,15 @@ type ahead struct {
 // streamed, and most streams up to their first content, need no other.
 const firstBuf = 4 << 10
 
-// buffers holds first buffers. A buffer goes back when all of it has been read,
+// wideBuf is the size of the buffer of a stream that comes in large parts, which then go on in fewer.
+const wideBuf = 16 << 10
+
+// buffers holds first buffers, and wideBuffers wide ones. A buffer goes back when all of it has been read,
 // never when the body is closed, which another goroutine may do.
-var buffers = sync.Pool{New: func() any { return new([firstBuf]byte) }}
+var (
+	buffers     = sync.Pool{New: func() any { return new([firstBuf]byte) }}
+	wideBuffers = sync.Pool{New: func() any { return new([wideBuf]byte) }}
+)
 
 // fill reads once from the source, within the bound on the bytes kept.
 func (a *ahead) fill(bound int) {
@@ -50,7 +58,25 @@ func (a *ahead) fill(bound int) {
 	}
 	n, err := a.src.Read(a.buf[len(a.buf):cap(a.buf)])
 	a.buf = a.buf[:len(a.buf)+n]
-	a.err = err
+	a.got, a.err = n, err
+}
+
+// fit changes to a wide buffer after a large read, and back to a first one after a small one: many streams wait for
+// their next part.
+func (a *ahead) fit() {
+	large := a.got >= firstBuf/2
+	switch {
+	case large && a.pooled != nil:
+		wide := wideBuffers.Get().(*[wideBuf]byte)
+		n := copy(wide[:], a.buf)
+		a.drop()
+		a.buf, a.wide = wide[:n], wide
+	case !large && a.wide != nil && len(a.buf) < firstBuf:
+		first := buffers.Get().(*[firstBuf]byte)
+		n := copy(first[:], a.buf)
+		a.drop()
+		a.buf, a.pooled = first[:n], first
+	}
 }
 
 // drop releases the buffer.
@@ -58,7 +84,10 @@ func (a *ahead) drop() {
 	if a.pooled != nil {
 		buffers.Put(a.pooled)
 	}
-	a.buf, a.pooled = nil, nil
+	if a.wide != nil {
+		wideBuffers.Put(a.wide)
+	}
+	a.buf, a.pooled, a.wide = nil, nil, nil
 }
 
 // fillUp reads until the source ends or the bound is reached.

@@ -157,7 +157,7 @@ func emptyFault() *fault.Error {
 	}
 }
 
-// Read returns whole frames.
+// Read returns whole frames, the last ones with io.EOF where the answer has ended properly.
 func (s *stream) Read(p []byte) (int, error) {
 	if s.closed.Load() {
 		return 0, http.ErrBodyReadAfterClose
@@ -179,6 +179,11 @@ func (s *stream) Read(p []byte) (int, error) {
 	}
 	n := copy(p, s.buf[s.at:s.whole])
 	s.at += n
+	if s.at == s.whole && s.err != nil && s.end() == io.EOF {
+		s.drop()
+		s.at, s.whole = 0, 0
+		return n, io.EOF
+	}
 	return n, nil
 }
 
@@ -205,6 +210,7 @@ func (s *stream) readMore() {
 		s.raw = true
 		return
 	}
+	s.fit()
 	s.fill(maxAhead)
 	s.noteFrames()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -97,5 +98,62 @@ func TestStream_LastFrameMayLackItsBlankLine(t *testing.T) {
 	got, _, err := through(t, w, iotest.DataErrReader(strings.NewReader(answer)))
 	if string(got) != answer || err != nil {
 		t.Errorf("answer that ends with its last line: %q, %v; want all of it", got, err)
+	}
+}
+
+// parts is a body that returns one part after the other, the last one with io.EOF, and notes how much it was asked for.
+type parts struct {
+	texts []string
+	rooms []int
+}
+
+func (p *parts) Read(b []byte) (n int, err error) {
+	p.rooms = append(p.rooms, len(b))
+	n = copy(b, p.texts[0])
+	if p.texts[0] = p.texts[0][n:]; p.texts[0] == "" {
+		p.texts = p.texts[1:]
+	}
+	if len(p.texts) == 0 {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (p *parts) Close() error { return nil }
+
+// TestStream_LargePartsAreReadTogether checks the room that the source is given, and that the end comes with the last
+// bytes, so that a proxy can send both at once.
+func TestStream_LargePartsAreReadTogether(t *testing.T) {
+	burst := strings.Repeat(hi, 40)
+	source := &parts{texts: []string{start + hi, hi, burst, hi, hi, stop}}
+	want := strings.Join(source.texts, "")
+	base := roundTrip(func(req *http.Request) (*http.Response, error) {
+		h := http.Header{"Content-Type": {"text/event-stream"}}
+		return &http.Response{StatusCode: 200, Header: h, Body: source, Request: req}, nil
+	})
+	resp, err := (&transport.Transport{Base: base, Retry: retry.Retrier{Policy: policy.Patient()}}).RoundTrip(post(t.Context()))
+	if err != nil {
+		t.Fatalf("RoundTrip: %v", err)
+	}
+	defer resp.Body.Close()
+	var got []byte
+	for p := make([]byte, 32<<10); ; {
+		n, err := resp.Body.Read(p)
+		if got = append(got, p[:n]...); err != nil {
+			if err != io.EOF || n == 0 {
+				t.Errorf("the end: got %d bytes with %v, want the last ones with EOF", n, err)
+			}
+			break
+		}
+	}
+	if string(got) != want {
+		t.Errorf("the answer: got %d bytes, want the %d of the source", len(got), len(want))
+	}
+	var wide []bool
+	for _, n := range source.rooms {
+		wide = append(wide, n > 8<<10)
+	}
+	if want := []bool{false, false, false, true, false, false, false}; !slices.Equal(wide, want) {
+		t.Errorf("reads with a wide buffer: got %v for %v, want %v: after a large part, up to a small one", wide, source.rooms, want)
 	}
 }

@@ -141,7 +141,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/server",
-		uses: "breaker internal/fleet gateway internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy ratelimit turn internal/operation/history internal/operation/statusfeed internal/operation/tenant internal/server/rest internal/server/stream internal/server/feed internal/server/description internal/server/live",
+		uses: "internal/cork breaker internal/fleet gateway internal/operation/access internal/server/audit internal/dialect internal/receive fault fault/classify policy ratelimit turn internal/operation/history internal/operation/statusfeed internal/operation/tenant internal/server/rest internal/server/stream internal/server/feed internal/server/description internal/server/live",
 	},
 	{
 		floor: 3, path: "internal/server/conversations", uses: "breaker gateway internal/operation/archive internal/operation/history internal/send internal/server/audit conversation llm store turn wire internal/server/api internal/server/rest internal/server/stream internal/server/live internal/server/views",

@@ -1,31 +1,36 @@
-// Package cork is a connection that hands what is written in quick succession to the kernel together. The gateway
-// puts it below TLS.
+// Package cork is a connection that hands what is written in quick succession to the kernel together: on its own
+// each write is a system call, which costs more than everything else about it.
 //
-// net/http writes the header of a request and its body apart, TLS writes a record for each 16 KB, and the requests
-// that share a connection of HTTP/2 know nothing of each other. On its own each of these writes is a system call,
-// which costs more than everything else about it.
+// The gateway puts it below TLS. net/http writes the header of a request and its body apart, and the requests that
+// share a connection of HTTP/2 know nothing of each other. The server puts it below HTTP. net/http's server has a
+// buffer of 4 KB: it writes a part of an answer that is larger in pieces, and the end of a body by itself.
 package cork
 
 import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 const (
 	room       = 16 << 10              // for what is written together
-	large      = 4 << 10               // a write of so much is a system call of its own
+	large      = 4 << 10               // a write of so much is worth a system call of its own
+	full       = 4 << 10               // the buffer of net/http's server
 	flushLimit = 50 * time.Millisecond // for what is left at Close
 )
 
 // rooms are for what is to be written.
 var rooms = sync.Pool{New: func() any { return new([room]byte) }}
 
-// Conn is a connection that writes small parts a little later: as soon as the writer waits for something else, or
-// has a large part. An error of that is the error of the next Write, and of all later ones.
+// Conn is a connection that keeps some writes: until the next one that it does not keep, or until the writer waits
+// for something else. An error of a write that it has kept is the error of the next one, and of all later ones.
 type Conn struct {
 	net.Conn
+
+	keeps func(n int) bool // a write of so much
+	next  atomic.Bool      // the next one, whatever its size
 
 	mu       sync.Mutex
 	changed  sync.Cond   // a write has ended
@@ -38,21 +43,58 @@ type Conn struct {
 	all      net.Buffers // likewise
 }
 
-// New returns a Conn over another connection, which must not be written to besides.
-func New(c net.Conn) *Conn {
-	made := &Conn{Conn: c}
+// newConn returns a Conn over another connection, which must not be written to besides.
+func newConn(c net.Conn, keeps func(n int) bool) *Conn {
+	made := &Conn{Conn: c, keeps: keeps}
 	made.changed.L = &made.mu
 	return made
 }
 
-// Dial returns a function that makes connections with another one, and each a Conn.
+// small reports whether a write is not worth a system call of its own.
+func small(n int) bool { return n < large }
+
+// fills reports whether a write is a buffer of net/http's server that was full, so that more follows.
+func fills(n int) bool { return n == full }
+
+// Dial returns a function that makes connections with another one. Each is a Conn that keeps small writes.
 func Dial(dial func(ctx context.Context, network, addr string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := dial(ctx, network, addr)
 		if err != nil {
 			return nil, err
 		}
-		return New(c), nil
+		return newConn(c, small), nil
+	}
+}
+
+// Listener accepts the connections of an http.Server without TLS. Each is a Conn that keeps the pieces of which
+// another one follows.
+type Listener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l Listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return newConn(c, fills), nil
+}
+
+// connKey is the key of a Conn in a context.
+type connKey struct{}
+
+// Context returns the context of the requests on a connection, for http.Server.ConnContext.
+func Context(ctx context.Context, c net.Conn) context.Context {
+	if own, ok := c.(*Conn); ok {
+		return context.WithValue(ctx, connKey{}, own)
+	}
+	return ctx
+}
+
+// KeepNext has the connection of a request keep the next write, since another one follows at once.
+func KeepNext(ctx context.Context) {
+	if c, ok := ctx.Value(connKey{}).(*Conn); ok {
+		c.next.Store(true)
 	}
 }
 
@@ -60,7 +102,7 @@ func Dial(dial func(ctx context.Context, network, addr string) (net.Conn, error)
 func (c *Conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(p) >= large || c.n+len(p) > room {
+	if !c.keeps(len(p)) && !c.next.Swap(false) || c.n+len(p) > room {
 		return c.write(p)
 	}
 	if c.err != nil {
@@ -101,8 +143,8 @@ func (c *Conn) send(buf *[room]byte, n int, p []byte) (int, error) {
 		return c.Conn.Write(p)
 	}
 	defer rooms.Put(buf)
-	if len(p) == 0 {
-		return c.Conn.Write(buf[:n])
+	if len(p) <= room-n {
+		return c.Conn.Write(buf[:n+copy(buf[n:], p)])
 	}
 	c.parts = [2][]byte{buf[:n], p}
 	c.all = c.parts[:]

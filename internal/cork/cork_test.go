@@ -65,7 +65,7 @@ func write(t *testing.T, c net.Conn, p string) {
 func TestConn_SmallWritesGoTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &kernel{gate: make(chan struct{})}
-		c := cork.New(k)
+		c := cork.NewSmall(k)
 		write(t, c, "header ")
 		write(t, c, "body ")
 		close(k.gate)
@@ -85,7 +85,7 @@ func TestConn_LargeWriteTakesTheSmallOnesAlong(t *testing.T) {
 	large := string(bytes.Repeat([]byte("x"), 64<<10))
 	synctest.Test(t, func(t *testing.T) {
 		k := &kernel{}
-		c := cork.New(k)
+		c := cork.NewSmall(k)
 		write(t, c, "header ")
 		write(t, c, large)
 		if got := k.text(); got != "header "+large {
@@ -96,7 +96,7 @@ func TestConn_LargeWriteTakesTheSmallOnesAlong(t *testing.T) {
 
 func TestConn_ManyWritersKeepTheirBytesWhole(t *testing.T) {
 	client, server := net.Pipe()
-	c := cork.New(client)
+	c := cork.NewSmall(client)
 	sizes := []int{1, 100, 3000, 4096, 20_000, 100_000}
 	var writers sync.WaitGroup
 	total := 0
@@ -133,10 +133,57 @@ func TestConn_ManyWritersKeepTheirBytesWhole(t *testing.T) {
 	}
 }
 
+func TestListener_KeepsPiecesOfWhichAnotherFollows(t *testing.T) {
+	piece := string(bytes.Repeat([]byte("x"), 4<<10))
+	for _, tt := range []struct {
+		name  string
+		parts []string
+		keep  int // the part before which KeepNext is called; -1: it is not
+		want  int // writes
+	}{
+		{"small parts", []string{"one", "two"}, -1, 2},
+		{"a part that fills the buffer", []string{piece, "rest", "end"}, -1, 2},
+		{"the end of a body", []string{piece, "rest", "end"}, 1, 1},
+	} {
+		k := &kernel{}
+		c := cork.NewFull(k)
+		ctx, all := cork.Context(t.Context(), c), ""
+		for i, part := range tt.parts {
+			if i == tt.keep {
+				cork.KeepNext(ctx)
+			}
+			all += part
+			write(t, c, part)
+		}
+		if got := k.text(); got != all || len(k.writes) != tt.want {
+			t.Errorf("%s: got %d bytes in %d writes, want %d in %d", tt.name, len(got), len(k.writes), len(all), tt.want)
+		}
+	}
+}
+
+func TestListener_WritesWhatNothingFollows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &kernel{}
+		c := cork.NewFull(k)
+		write(t, c, string(make([]byte, 4<<10)))
+		synctest.Wait()
+		if got := len(k.text()); got != 4<<10 {
+			t.Errorf("a part that fills the buffer, and no other: got %d bytes written, want all", got)
+		}
+	})
+}
+
+func TestKeepNext_WithoutAConnection(t *testing.T) {
+	client, server := net.Pipe()
+	defer client.Close()
+	defer server.Close()
+	cork.KeepNext(cork.Context(t.Context(), client)) // does not panic
+}
+
 func TestConn_ErrorIsThatOfLaterWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken pipe")
-		c := cork.New(&kernel{broken: broken})
+		c := cork.NewSmall(&kernel{broken: broken})
 		write(t, c, "small")
 		synctest.Wait()
 		for _, p := range [][]byte{[]byte("small"), make([]byte, 64<<10)} {
@@ -149,7 +196,7 @@ func TestConn_ErrorIsThatOfLaterWrites(t *testing.T) {
 
 func TestConn_CloseWritesWhatIsLeft(t *testing.T) {
 	k := &kernel{}
-	c := cork.New(k)
+	c := cork.NewSmall(k)
 	write(t, c, "goodbye")
 	if err := c.Close(); err != nil || k.text() != "goodbye" || !k.closed {
 		t.Errorf("close: got %v, %q written, closed %v; want no error, all, and closed", err, k.text(), k.closed)
@@ -163,7 +210,7 @@ func TestConn_CloseDoesNotWaitForTheOtherSide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
 		defer server.Close()
-		c := cork.New(client)
+		c := cork.NewSmall(client)
 		write(t, c, "goodbye")
 		began := time.Now()
 		if err := c.Close(); err != nil || time.Since(began) > time.Second {
@@ -176,7 +223,7 @@ func TestConn_DeadlineEndsAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
 		defer server.Close()
-		c := cork.New(client)
+		c := cork.NewSmall(client)
 		defer c.Close()
 		_ = c.SetWriteDeadline(time.Now().Add(time.Second))
 		if _, err := c.Write(make([]byte, 64<<10)); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -215,7 +262,7 @@ func BenchmarkConn(b *testing.B) {
 				b.Fatalf("accept: %v", err)
 			}
 			if corked {
-				c = cork.New(c)
+				c = cork.NewSmall(c)
 			}
 			defer c.Close()
 			header, body, got := make([]byte, 200), make([]byte, 1000), make([]byte, 1200)

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/cork"
 )
 
 // Bounds of a connection.
@@ -39,6 +41,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		TLSConfig:         s.config.TLS,
 		Protocols:         protocols(),
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: streamsBound},
+		ConnContext:       cork.Context,
 		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)
@@ -69,7 +72,7 @@ func (s *Server) serve(server *http.Server, l net.Listener) error {
 	if s.config.TLS != nil {
 		return server.ServeTLS(l, "", "")
 	}
-	return server.Serve(l)
+	return server.Serve(cork.Listener{Listener: l})
 }
 
 // stop shuts the server down.
