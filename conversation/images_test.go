@@ -279,6 +279,27 @@ func TestRunner_ReadsRecordsWithoutImages(t *testing.T) {
 	})
 }
 
+func TestTurnEvents_HaveTheFilesOfTheirImages(t *testing.T) {
+	i, now := picture(t, "a.png", 5000), time.Now()
+	created, err := conversation.CreatedRecord(conversation.Settings{}, now)
+	files, errFiles := conversation.ImageRecords("t1", []llm.Image{i}, now)
+	said, errSaid := conversation.EventRecord("c", "t1", turn.UserMessage{Text: "What is it?", Images: []llm.Image{i}}, now)
+	if err := errors.Join(err, errFiles, errSaid); err != nil {
+		t.Fatalf("records: %v", err)
+	}
+	events, err := conversation.TurnEvents(append(append([]store.Record{created}, files...), said))
+	if err != nil || len(events) != 1 || events[0].TurnID != "t1" {
+		t.Fatalf("events: got %v, %v; want that of the turn", events, err)
+	}
+	m := events[0].Event.(turn.UserMessage)
+	if len(m.Images) != 1 || !bytes.Equal(m.Images[0].Data, i.Data) || m.Images[0].Name != "a.png" {
+		t.Errorf("images of the message: got %v, want %v whole", m.Images, i)
+	}
+	if events, err = conversation.TurnEvents([]store.Record{created, said}); err != nil || events[0].Event.(turn.UserMessage).Images[0].Data != nil {
+		t.Errorf("without the file: got %v, %v; want an image that is only described", events, err)
+	}
+}
+
 func TestList_TitleOfAnInputBehindManyImages(t *testing.T) {
 	h := newFixture(t)
 	runner := conversation.New(h.config)

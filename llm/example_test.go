@@ -72,3 +72,17 @@ func ExampleCollector() {
 	fmt.Println(c.Content().Text(), c.Usage.Output, c.End.Reason)
 	// Output: Hello, world 2 stop
 }
+
+func ExampleNewImage() {
+	file := []byte("GIF89a\x40\x01\xf0\x00") // of a file, whatever its name is
+	picture, err := llm.NewImage("chart.png", file)
+	fmt.Println(picture, picture.MediaType, err)
+	_, err = llm.NewImage("notes.png", []byte("milk"))
+	fmt.Println("notes.png", err)
+	question := llm.UserMessage("What does the chart show?", picture)
+	fmt.Println(len(question.Content.Images()), question.Text())
+	// Output:
+	// image chart.png, 320 x 240, 10 bytes image/gif <nil>
+	// notes.png is not a PNG, JPEG, GIF or WebP image
+	// 1 What does the chart show?
+}
