@@ -13,6 +13,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/fleet"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/statusfeed"
 	"github.com/ridethrough/ridethrough/internal/server"
@@ -286,6 +287,38 @@ func TestUpstreams_IncludeThoseOfTheHistory(t *testing.T) {
 		all := of(r.seen(), "upstreams")
 		if len(all) != 1 || !strings.HasPrefix(all[0], `{"upstreams":[{"name":"conversations:acme","source":"conversations","provider":"acme","state":"operational"`) || strings.Contains(all[0], "removed") {
 			t.Errorf("%.300q", all)
+		}
+	})
+}
+
+// In a fleet the incidents and figures are those of all gateways, by each id under which one of them knows an incident.
+func TestIncidents_AreThoseOfTheFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, first := measured(&fake{}, 3, 1)
+		_, second := measured(&fake{}, 4, 1)
+		f := fleet.Join(fleet.Config{Name: "main", ID: "gw-1", Transport: (&fleet.Network{}).Connect("gw-1")})
+		defer f.Close()
+		c := server.Config{
+			Log: slog.New(slog.DiscardHandler), Gateway: &fake{upstreams: []gateway.Health{{Name: "work"}}}, History: second, Fleet: f,
+			Shown: func() *history.History {
+				return history.Sum(time.Now(), history.Part{History: first, Name: "gw-0"}, history.Part{History: second, Name: "gw-1"})
+			},
+		}
+		s := server.New(c)
+		list := ask(s, request("GET", "/-/incidents", "")).Body.String()
+		if n := strings.Count(list, `"id"`); n != 1 || !strings.Contains(list, `"failures":7,`) || !strings.Contains(list, `"replicas":["gw-0","gw-1"]`) {
+			t.Errorf("got %s, want one incident with 7 failures at gw-0 and gw-1", list)
+		}
+		own := second.Incidents(time.Now())[0].ID
+		if text := ask(s, request("GET", "/-/incidents/"+own, "")).Body.String(); !strings.Contains(text, `"failures":7,`) || !strings.Contains(text, `"course"`) {
+			t.Errorf("by the id of the second gateway: got %s, want the same incident with its course", text)
+		}
+		if text := ask(s, request("GET", "/-/traffic", "")).Body.String(); !strings.Contains(text, `"held":{"calls":2,`) {
+			t.Errorf("traffic: got %s, want two calls that were held", text[:min(len(text), 200)])
+		}
+		c.Fleet = nil
+		if text := ask(server.New(c), request("GET", "/-/incidents", "")).Body.String(); strings.Contains(text, "replicas") {
+			t.Errorf("outside a fleet: got %s, want no replicas", text)
 		}
 	})
 }
