@@ -1,5 +1,10 @@
 package gateway
 
+import (
+	"net/http"
+	"net/url"
+)
+
 // LoseSpool loses what is on disk.
 func (g *Gateway) LoseSpool() error { return g.spool.File().Truncate(0) }
 
@@ -24,3 +29,9 @@ func (g *Gateway) Left() (shared, waits int, memory, disk int64) {
 
 // Away returns how many requests of other gateways are known.
 func (g *Gateway) Away() int64 { return g.away.n.Load() }
+
+// CommonCredentials returns how a fleet's gateway names credentials, and how many names it keeps.
+func CommonCredentials() (of func(http.Header, *url.URL) string, kept func() int) {
+	c := new(commonCredentials)
+	return c.of, func() int { return len(c.names) }
+}

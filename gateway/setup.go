@@ -55,7 +55,7 @@ func (g *Gateway) build(c Config, before *setup) *setup {
 	}
 	s := &setup{receive: limits.limits(), detached: c.Detached.withDefaults(), faults: c.Faults, fleet: c.Fleet, onEvent: c.OnEvent}
 	if s.credential = breaker.Credential; c.Share != nil {
-		s.credential = breaker.CommonCredential
+		s.credential = new(commonCredentials).of
 	}
 	for _, u := range c.Upstreams {
 		if u.Policy == nil {

@@ -63,8 +63,7 @@ func (t *Table) learn(c *Call, status int, h http.Header) {
 	case c.Adaptive && !e.paces: // that is Tried's
 	case refuses && after > longestRefusal.Seconds():
 	case refuses:
-		e.learnLimit(now)
-		if l := t.links[e.key.Upstream]; l != nil && e.refused && e.limits[e.place(learnedName)].refusedAt.Equal(now) {
+		if l := t.links[e.key.Upstream]; e.learnLimit(now) && l != nil {
 			l.Tell([]News{{Key: e.key, Refused: true}})
 		}
 		t.dispatch(e, now)
@@ -74,24 +73,27 @@ func (t *Table) learn(c *Call, status int, h http.Header) {
 	}
 }
 
-// learnLimit lowers the learned limit after a refusal. Nothing is learned where another is stated.
-func (e *entry) learnLimit(now time.Time) {
+// learnLimit lowers the learned limit after a refusal, and reports whether it has. Nothing is learned where another
+// is stated.
+func (e *entry) learnLimit(now time.Time) bool {
 	if e.paces && !e.refused {
-		return
+		return false
 	}
 	n := e.went.last(now) * belowRefused
 	if n < leastLearned && !e.refused {
-		return // so few requests show no limit
+		return false // so few requests show no limit
 	}
 	k := &e.limits[e.place(learnedName)]
+	known := e.refused && now.Sub(k.refusedAt) < oneRefusal
 	switch {
-	case e.refused && now.Sub(k.refusedAt) < oneRefusal:
+	case known:
 		n = k.limit // it was in flight with that one
 	case e.refused:
 		n = min(n, k.limit*belowRefused)
 	}
 	k.refusedAt, e.refused = now, true
 	e.setLearned(k, max(n, leastLearned), 0, now)
+	return !known
 }
 
 // growLimit raises the learned limit, or forgets it.

@@ -139,13 +139,11 @@ func (t *Table) Join(upstream string, p Peers) {
 	t.links[upstream] = &link{Peers: p}
 }
 
-// near reports whether the peers are to know: something waits, or less than half of a limit is left.
+// near reports whether the peers are to know: a limit is stated for which something waits, or of which less than half
+// is left.
 func (e *entry) near(now time.Time) bool {
-	if e.n > 0 && e.paces {
-		return true
-	}
 	for i := range e.limits[:e.known] {
-		if k := &e.limits[i]; k.rate > 0 && k.Name != learnedName && k.leftAt(now) < k.limit/2 {
+		if k := &e.limits[i]; k.rate > 0 && k.Name != learnedName && (e.n > 0 || k.leftAt(now) < k.limit/2) {
 			return true
 		}
 	}

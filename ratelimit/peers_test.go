@@ -211,6 +211,10 @@ func TestJoin_RefusalWithoutALimitIsLearnedByAll(t *testing.T) {
 		}
 		try(s.tables[0], 429)
 		time.Sleep(time.Second)
+		try(s.tables[0], 429) // it is the same
+		if got := s.messages.Load(); got != 1 {
+			t.Errorf("%d messages of two refusals within a second, want one", got)
+		}
 		for i, table := range s.tables {
 			shown := table.Show(key.Upstream, time.Now())
 			if len(shown) != 1 || len(shown[0].Limits) != 1 || shown[0].Limits[0].Limit > 95 {
