@@ -108,12 +108,17 @@ const outputBound = 20_000 // characters of a tool's output that are shown
 
 const bounded = (s: string): string => (s.length > outputBound ? `${s.slice(0, outputBound)}\n… and ${count(s.length - outputBound)} more characters` : s)
 
+// Remaining is the time until a wait ends.
+const Remaining = ({ of: w }: { of: Received<Wait> }) => (
+  <> — {verb(w)} <Countdown due={w.received + w.remainingMs} at={w.due} />{w.opensAt ? '' : <>… <span class="aside">({attempt(w)})</span></>}</>
+)
+
 // WaitView shows the wait of a turn, with the buttons to end it.
 function WaitView({ wait: w, turn: t, conversation }: { wait: Received<Wait>; turn: Turn; conversation: string }) {
   const at = `conversations/${part(conversation)}/`
   return (
     <aside class="bubble" aria-label="The provider is failing, and the turn waits">
-      <p class="sentence"><span aria-hidden="true">▲</span> {capital(causeOf(w))} — {verb(w)} <Countdown due={w.received + w.remainingMs} at={w.due} />{w.opensAt ? '' : <>… <span class="aside">({attempt(w)})</span></>}</p>
+      <p class="sentence"><span aria-hidden="true">▲</span> {capital(causeOf(w))}{lostAt.value === null ? <Remaining of={w} /> : ''}</p>
       <p class="words">{w.message}</p>
       {conversation ? (
         <p class="acts">
