@@ -42,6 +42,6 @@ export function announceEnds(): void {
 export function endText(e: End): string {
   const calls = e.calls > 1 ? plural(e.calls, 'call') + ': ' : ''
   if (e.how === 'recovered') return calls + recovered(e.retries, e.waitedMs)
-  if (e.how === 'failed') return calls + `Failed after ${plural(e.retries, 'retry attempt')}`
+  if (e.how === 'failed') return calls + (e.retries > 0 ? `Failed after ${plural(e.retries, 'retry attempt')}` : 'Failed before its first retry')
   return calls + (e.how === 'left' ? 'Left or stopped while it waited' : 'No longer waiting')
 }
