@@ -30,7 +30,7 @@ func (a *attempt) compact() error {
 	case len(messages) == 0:
 		return a.keep(a.compacted(turn.Compacted{Outputs: outputs}))
 	}
-	return a.replace(outputs, messages, "")
+	return a.replace(turn.Compacted{Outputs: outputs}, messages, "")
 }
 
 // shorten shortens the history because the user has asked for it. Where there is nothing to leave out, it stays.
@@ -40,14 +40,15 @@ func (r *run) shorten(instruction string) error {
 	a.fault, a.stop = &fault.Error{Kind: fault.Refused, Message: "the model gave no summary", Rule: "agent/summary"}, policy.Final
 	messages := a.state.Summarizable()
 	if len(messages) == 0 {
-		return a.keep(a.compacted(turn.Compacted{}))
+		return a.keep(a.compacted(turn.Compacted{Asked: true}))
 	}
-	return a.replace(nil, messages, instruction)
+	return a.replace(turn.Compacted{Asked: true}, messages, instruction)
 }
 
-// replace replaces messages by a summary. A model that gives none leaves the turn with the attempt's fault.
-func (a *attempt) replace(outputs []string, messages []llm.Message, instruction string) error {
-	e := turn.Compacted{Outputs: outputs, Messages: len(messages)}
+// replace replaces messages by a summary, with which the event is completed. A model that gives none leaves the turn with
+// the attempt's fault.
+func (a *attempt) replace(e turn.Compacted, messages []llm.Message, instruction string) error {
+	e.Messages = len(messages)
 	sum := a.attempt(a.model)
 	sum.summarize(messages, instruction)
 	switch {

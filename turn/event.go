@@ -87,6 +87,7 @@ type Usage struct {
 
 // Compacted means that the history was made smaller, because it did not fit into the model or the user has asked for it.
 type Compacted struct {
+	Asked    bool     `json:"asked,omitzero"`    // by the user; left out: the history did not fit into the model
 	Outputs  []string `json:"outputs,omitzero"`  // the calls whose outputs were left out, by id
 	Messages int      `json:"messages,omitzero"` // how many of the oldest messages the summary replaces; 0: none
 	Summary  string   `json:"summary,omitzero"`

@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -33,6 +35,41 @@ func TestCompact_SumsUpTheOldestMessages(t *testing.T) {
 		p.ask("PATCH", "/"+c, `{"title":"Greeting"}`)
 		if _, one := p.ask("GET", "/"+c, ""); one["title"] != "Greeting" {
 			t.Errorf("title after the change: got %v, want Greeting", one["title"])
+		}
+	})
+}
+
+// The command over a WebSocket, and what its event says of why.
+func TestCompact_OverAWebSocket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newConversationServer(t, llmtest.Says("hello you"), llmtest.Fails(busy), llmtest.Says("They talked."))
+		c := p.create("")
+		k := p.mustDial("/" + c + "/socket")
+		k.send(`{"do":"say","text":"hello"}`)
+		k.read("sealed")
+		k.send(`{"do":"compact","id":"s1","text":"Keep names."}`)
+		got := k.read("sealed")
+		at := slices.Index(got, "did compact s1")
+		if at < 0 {
+			t.Fatalf("messages: got %q, want the answer to the command", got)
+		}
+		expect(t, slices.Delete(got, at, at+1), `
+			queued: Keep names.
+			turn-start
+			retry 0: HTTP 529: Overloaded
+			provider-recovered
+			usage
+			compacted
+			sealed done, 1 retries`)
+		text := p.text(200, "GET", "/"+c+"/events?until=sealed", "")
+		for _, want := range []string{`"type":"turn-start","conversationId":"` + c + `","turnId":"s1","id":"s1","compact":true,"instruction":"Keep names."`, `"turnId":"s1","asked":true,"messages":1,"summary":"They talked."`} {
+			if !strings.Contains(text, want) {
+				t.Errorf("events: got\n%s\nwant %s among them", text, want)
+			}
+		}
+		asked := p.model.Requests()
+		if system := asked[len(asked)-1].System; !strings.HasSuffix(system, "Keep names.") {
+			t.Errorf("system prompt of the summary: got %q, want it to end with what was asked", system)
 		}
 	})
 }

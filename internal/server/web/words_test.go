@@ -185,7 +185,11 @@ func images() (all []example) {
 
 func lines() map[string]string {
 	return map[string]string{
-		"brokeOff": display.BrokeOff, "restarted": display.Restarted, "compacted": display.Compacted,
+		"brokeOff": display.BrokeOff, "restarted": display.Restarted,
+		"tooLong":  display.CompactedLine(turn.Compacted{}),
+		"smaller":  display.CompactedLine(turn.Compacted{TokensBefore: 123456, TokensAfter: 999}),
+		"asked":    display.CompactedLine(turn.Compacted{Asked: true, TokensBefore: 1003, TokensAfter: 21}),
+		"short":    display.CompactedLine(turn.Compacted{Asked: true, TokensBefore: 21, TokensAfter: 21}),
 		"switched": display.Switched(turn.Switched{From: "a/b", Why: "HTTP 529", To: "c/d"}),
 		"nameless": display.Switched(turn.Switched{Why: "HTTP 529", To: "c/d"}),
 	}

@@ -33,15 +33,24 @@ const (
 	Unpaused  = "· the conversation goes on"
 )
 
-// CompactedLine says that the history was made smaller, and by how much.
+// compactedAsAsked is Compacted where the user has asked for it.
+const compactedAsAsked = "· the conversation has been compacted"
+
+// CompactedLine says that the history was made smaller, why, and by how much.
 func CompactedLine(e turn.Compacted) string {
 	switch {
+	case e.TokensBefore == 0 && e.Asked:
+		return compactedAsAsked
 	case e.TokensBefore == 0:
 		return Compacted
 	case e.TokensBefore == e.TokensAfter:
 		return "· the conversation is as short as it can be: about " + Thousands(e.TokensAfter) + " tokens"
 	}
-	return "· the conversation has been compacted: about " + Thousands(e.TokensBefore) + " tokens before, " + Thousands(e.TokensAfter) + " after"
+	why := Compacted
+	if e.Asked {
+		why = compactedAsAsked
+	}
+	return why + ": about " + Thousands(e.TokensBefore) + " tokens before, " + Thousands(e.TokensAfter) + " after"
 }
 
 // Thousands returns a number with its digits in groups of three.

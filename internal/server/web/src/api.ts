@@ -257,6 +257,7 @@ export interface Input {
   at: string
   images?: readonly Image[]
   steers?: boolean
+  compact?: boolean // it asks for a smaller history; the text is what it asks of the summary
 }
 
 export interface Conversation extends Summary {
@@ -353,6 +354,11 @@ export interface ConversationEvent {
   title?: string
   messages?: number
   outputs?: string[]
+  compact?: boolean
+  instruction?: string
+  asked?: boolean
+  tokensBefore?: number
+  tokensAfter?: number
   until?: string
   server?: string
   decision?: Decision | 'expired'

@@ -3,7 +3,7 @@
 import type { Block, Conversation, ConversationEvent, Image, Input, Wait } from './api'
 import type { Received } from './table'
 import { seconds } from './time'
-import { compacted, restarted, switched, type Ended } from './words'
+import { compactCommand, compacted, restarted, switched, type Ended } from './words'
 
 export interface Message {
   is: 'user' | 'answer' | 'thought'
@@ -77,12 +77,12 @@ export function fold(t: Transcript, e: ConversationEvent, now: number): Transcri
   const id = e.turnId ?? ''
   switch (e.type) {
     case 'input-queued':
-      return { ...t, queue: enqueue(t.queue, { id, text: e.text ?? '', at: e.ts, steers: t.steering.includes(id), ...(e.images ? { images: e.images } : {}) }) }
+      return { ...t, queue: enqueue(t.queue, { id, text: e.text ?? '', at: e.ts, steers: t.steering.includes(id), ...(e.compact ? { compact: true } : {}), ...(e.images ? { images: e.images } : {}) }) }
     case 'input-removed':
       return { ...t, queue: t.queue.filter((i) => i.id !== id) }
     case 'turn-start':
       if (t.turns.some((turn) => turn.id === id)) return t
-      return { ...t, queue: t.queue.filter((i) => i.id !== id), turns: [...t.turns, { id, status: 'open', items: [] }] }
+      return { ...t, queue: t.queue.filter((i) => i.id !== id), turns: [...t.turns, { id, status: 'open', items: e.compact ? [{ is: 'user', text: compactCommand(e.instruction ?? '') }] : [] }] }
   }
   if (e.inputId) t = { ...t, queue: t.queue.filter((i) => i.id !== e.inputId) } // the turn has taken it
   const late = t.seq <= t.base
@@ -190,7 +190,7 @@ function applyKept(turn: Turn, e: ConversationEvent): Turn {
     case 'provider-switched':
       return add(withoutWait(turn), { is: 'note', text: switched(e.from, e.why, e.to) })
     case 'compacted':
-      return add(turn, { is: 'note', text: compacted })
+      return add(turn, { is: 'note', text: compacted(e) })
     case 'turn-restarted':
       return restart(turn)
   }

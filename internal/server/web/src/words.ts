@@ -131,7 +131,18 @@ export const brokeOff = '… the answer broke off here'
 export const afterContent = 'after content'
 export const afterContentMeans = 'The client has a part of the answer, which broke off. It gets the rest.'
 export const restarted = '▲ The worker died; the answer starts over'
-export const compacted = '· the conversation was too long and has been shortened'
+
+// compacted says that the history was made smaller, why, and by how much.
+export function compacted(e: { asked?: boolean | undefined; tokensBefore?: number | undefined; tokensAfter?: number | undefined }): string {
+  const why = e.asked ? '· the conversation has been compacted' : '· the conversation was too long and has been shortened'
+  const size = (n = 0) => n.toLocaleString('en-US')
+  if (!e.tokensBefore) return why
+  if (e.tokensBefore === e.tokensAfter) return `· the conversation is as short as it can be: about ${size(e.tokensAfter)} tokens`
+  return `${why}: about ${size(e.tokensBefore)} tokens before, ${size(e.tokensAfter)} after`
+}
+
+// compactCommand is the command that asks for a smaller history, with what it asks of the summary.
+export const compactCommand = (instruction: string): string => ('/compact ' + instruction).trim()
 
 // switched describes a fallback to another model.
 export const switched = (from: string | undefined, why: string | undefined, to: string | undefined): string =>

@@ -130,3 +130,12 @@ test('fold: a tool call shows that its MCP server is tried again', () => {
   assert.equal(waits.turns[0].items.at(-1).wait, 'github does not answer (HTTP 503), try 2 in 2s')
   assert.equal(play([passing('mcp-recovered', { server: 'github', id: '1', retries: 1 })], waits).turns[0].items.at(-1).wait, '')
 })
+
+test('a /compact is shown as the command, with why and by how much', () => {
+  const queued = play([turn('input-queued', { text: 'the names', compact: true })])
+  assert.deepEqual([queued.queue[0].text, queued.queue[0].compact], ['the names', true])
+  const done = play([turn('turn-start', { compact: true, instruction: 'the names' }), turn('compacted', { asked: true, tokensBefore: 1003, tokensAfter: 21 })])
+  assert.deepEqual(done.turns[0].items.map((i) => i.text), ['/compact the names', '· the conversation has been compacted: about 1,003 tokens before, 21 after'])
+  const long = play([...opening(), turn('compacted')])
+  assert.equal(long.turns[0].items.at(-1).text, '· the conversation was too long and has been shortened')
+})

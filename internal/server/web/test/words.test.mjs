@@ -42,7 +42,11 @@ test('pictured: the same as in the terminal', () => {
 
 test('fixed lines: the same as in the terminal', () => {
   const { brokeOff, restarted, compacted, switched } = words
-  assert.deepEqual({ brokeOff, restarted, compacted, switched: switched('a/b', 'HTTP 529', 'c/d'), nameless: switched('', 'HTTP 529', 'c/d') }, want.lines)
+  const compactions = {
+    tooLong: compacted({}), smaller: compacted({ tokensBefore: 123456, tokensAfter: 999 }),
+    asked: compacted({ asked: true, tokensBefore: 1003, tokensAfter: 21 }), short: compacted({ asked: true, tokensBefore: 21, tokensAfter: 21 }),
+  }
+  assert.deepEqual({ brokeOff, restarted, ...compactions, switched: switched('a/b', 'HTTP 529', 'c/d'), nameless: switched('', 'HTTP 529', 'c/d') }, want.lines)
 })
 
 test('cached: what a retry costs before and after the end of the cache', () => {

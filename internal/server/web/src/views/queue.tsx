@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { ask, part, post } from '../call'
 import type { Input } from '../api'
 import { canAct } from '../store'
+import { compactCommand } from '../words'
 import { Act, Images } from './parts'
 
 export function Queue({ queue, conversation, open }: { queue: readonly Input[]; conversation: string; open: boolean }) {
@@ -33,12 +34,12 @@ function Waiting({ input, at, open }: { input: Input; at: string; open: boolean 
   }
   return (
     <li>
-      <p class="said">{input.text}</p>
+      <p class="said">{input.compact ? <code>{compactCommand(input.text)}</code> : input.text}</p>
       <Images of={input.images} />
       <p class="acts">
-        {canAct() ? <button type="button" class="quiet" onClick={() => edit(input.text)}>Edit</button> : null}
+        {canAct() && !input.compact ? <button type="button" class="quiet" onClick={() => edit(input.text)}>Edit</button> : null}
         <Act kind="quiet" label="Remove" act={() => ask('DELETE', at)} />
-        {open && !steers ? <Act kind="quiet" label="Send now" name="Send now, to the turn in progress" act={async () => (await post(at + '/steer'), steer(true))} /> : null}
+        {open && !steers && !input.compact ? <Act kind="quiet" label="Send now" name="Send now, to the turn in progress" act={async () => (await post(at + '/steer'), steer(true))} /> : null}
         {open && steers ? <span class="aside">Read before the next question to the model</span> : null}
       </p>
     </li>
