@@ -59,7 +59,7 @@ test('without its server the page offers nothing that cannot be done, and what w
   await begin(page, 'Later')
   const buttons = async () => (await page.locator('main button').allTextContents()).filter((b) => !/New conversation|Cancel/.test(b)).sort()
   await until('there are buttons', async () => (await buttons()).includes('Retry now') && (await buttons()).includes('Edit'))
-  assert.deepEqual(await buttons(), ['Change', 'Copy', 'Delete', 'Edit', 'Move…', 'Queue', 'Remove', 'Retry now', 'Send now', 'Stop', 'Stop'])
+  assert.deepEqual(await buttons(), ['Change', 'Copy', 'Delete', 'Edit', 'Move…', 'Pause', 'Queue', 'Remove', 'Retry now', 'Send now', 'Stop', 'Stop'])
   await page.context().setOffline(true)
   await shown(page, 'Connection to the gateway lost')
   assert.deepEqual(await buttons(), ['Change', 'Copy', 'Queue'])
@@ -299,4 +299,18 @@ test('a tool call waits for approval, over a restart of the server, and the keyb
   await send('And twice')
   await page.getByRole('button', { name: 'Allow always in this conversation: read_file' }).click()
   await shown(page, 'Twice.') // without another question
+})
+
+test('a conversation is paused and resumed, and so is a call', async (t) => {
+  const w = await world(t, { replies: '529', then: 'say:"Two files."', wait: '10m' })
+  const page = await open(t, w.page + '#/chat')
+  await begin(page, 'How many?')
+  await shown(page, 'attempt 1/60')
+  await page.getByRole('button', { name: 'Pause this conversation' }).click()
+  await shown(page, 'Paused: no model is asked until it is resumed')
+  await until('its wait is not shown', async () => (await page.locator('.bubble').count()) === 0)
+  await page.goto(w.page)
+  await page.getByRole('button', { name: /^Resume: / }).click()
+  await page.getByRole('button', { name: /^Retry now: / }).click()
+  await shown(page, 'Nothing waits')
 })

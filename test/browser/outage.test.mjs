@@ -335,3 +335,15 @@ test('the page counts what was held', async (t) => {
   await page.locator('.incidents summary').click()
   for (const fact of [/Failures6/, /Held and answered3 calls/, /Lost0 calls/]) await page.locator('.facts div', { hasText: fact }).waitFor()
 })
+
+test('one call is paused and resumed', async (t) => {
+  const w = await world(t, { then: '529', wait: '10m' })
+  const page = await open(t, w.page)
+  void w.call().catch(() => {})
+  await shown(page, 'attempt 1/60')
+  await page.getByRole('button', { name: /^Pause: claude-cli/ }).click()
+  await page.getByRole('button', { name: /^Retry now: claude-cli/ }).click() // what is paused stays
+  await until('it is paused', async () => (await w.get('waits')).waits[0].state === 'paused')
+  await page.getByRole('button', { name: /^Resume: claude-cli/ }).click()
+  await until('it is tried', async () => (await w.get('waits')).waits[0].state === 'waiting')
+})

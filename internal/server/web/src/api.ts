@@ -240,6 +240,7 @@ export interface Summary {
   changed: string
   turnId?: string
   waiting?: boolean
+  pausedSince?: string
 }
 
 // Image describes an image of a message. The page never has its bytes.

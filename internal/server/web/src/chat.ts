@@ -67,7 +67,10 @@ function receive(received: ServerEvent[], now: number): void {
   const problem = received.find((e) => e.event === 'conversation-problem')
   if (problem) return onProblem(JSON.parse(problem.data) as Problem)
   const events = received.map((e) => JSON.parse(e.data) as ConversationEvent).filter((e) => (e.conversationId ?? openId) === openId)
-  for (const e of events) if (e.type === 'conversation-changed') onChanged(e)
+  for (const e of events) {
+    if (e.type === 'conversation-changed') onChanged(e)
+    if (e.type === 'conversation-paused' || e.type === 'conversation-resumed') onPaused(e)
+  }
   update((t) => events.reduce((sofar, e) => fold(sofar, e, now), t))
   for (const e of events) announceEvent(e)
 }
@@ -76,6 +79,14 @@ function receive(received: ServerEvent[], now: number): void {
 function onChanged(e: ConversationEvent): void {
   const c = conversation.peek()
   if (c && e.seq > c.seq) conversation.value = { ...c, model: e.model ?? c.model, title: e.title ?? '', agent: e.agent ?? '' }
+}
+
+// onPaused takes over that the conversation is paused, or is not any more.
+function onPaused(e: ConversationEvent): void {
+  const c = conversation.peek()
+  if (!c || e.seq <= c.seq) return
+  const { pausedSince: _, ...rest } = c
+  conversation.value = e.type === 'conversation-paused' ? { ...rest, pausedSince: e.ts } : rest
 }
 
 // older are conversations after those that the stream lists, the newest first.

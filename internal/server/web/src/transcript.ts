@@ -78,6 +78,8 @@ export function fold(t: Transcript, e: ConversationEvent, now: number): Transcri
   switch (e.type) {
     case 'input-queued':
       return { ...t, queue: enqueue(t.queue, { id, text: e.text ?? '', at: e.ts, steers: t.steering.includes(id), ...(e.compact ? { compact: true } : {}), ...(e.images ? { images: e.images } : {}) }) }
+    case 'conversation-paused':
+      return changeTurn(t, t.turns.at(-1)?.id ?? '', withoutWait) // it is told of again when it goes on
     case 'input-removed':
       return { ...t, queue: t.queue.filter((i) => i.id !== id) }
     case 'turn-start':

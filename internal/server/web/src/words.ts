@@ -80,6 +80,7 @@ export const waitsFor = {
   queued: 'waits for its place',
 }
 export const stateWords = { retry: 'waiting', trying: 'trying now', probe: 'waiting', probing: 'probing', queued: 'queued', paused: 'paused' }
+export const pausedMeans = 'Paused: no model is asked until it is resumed, and what you say waits.'
 export const probeMeans = 'One call asks for all that wait. If it is answered, this one goes at once.'
 
 // lostBanner is said where the connection to the gateway is lost, since a moment on the reader's clock.

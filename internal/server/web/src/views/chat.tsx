@@ -1,13 +1,13 @@
 // Chat: the server's conversations, and the one that is open.
 import { useEffect, useRef, useState } from 'preact/hooks'
 
-import type { Summary } from '../api'
+import type { Conversation, Summary } from '../api'
 import { ask, part, post } from '../call'
 import { conversation, loadError, loadOlder, newInputId, nextPage, older, open, removeOlder, send, transcript } from '../chat'
 import { go, selected } from '../route'
 import { conversations, hello, link, lostAt } from '../store'
 import { dated } from '../time'
-import { capital } from '../words'
+import { capital, pausedMeans } from '../words'
 import { Composer } from './composer'
 import { Act, Empty, Mark } from './parts'
 import { Queue } from './queue'
@@ -53,7 +53,7 @@ function Entry({ of: c, current }: { of: Summary | undefined; current: boolean }
       <a href={`#/chat/${part(c.id)}`} aria-current={current ? 'page' : undefined}>
         <b>{c.title || untitled}</b>
         <span class="aside">
-          {c.waiting ? <><Mark state="waiting" />waiting</> : c.turnId ? 'working' : dated(c.changed)} · {c.model.split('/').at(-1)}
+          {c.pausedSince ? <><Mark state="paused" />paused</> : c.waiting ? <><Mark state="waiting" />waiting</> : c.turnId ? 'working' : dated(c.changed)} · {c.model.split('/').at(-1)}
         </span>
       </a>
     </li>
@@ -149,6 +149,7 @@ function Open({ id }: { id: string }) {
             <span>{[c?.model, c?.agent].filter(Boolean).join(' · ')}</span>
             <span class="acts">
               <button type="button" class="quiet" onClick={() => change(true)}>Change</button>
+              {c ? <Pausing of={c} /> : null}
               <Act kind="quiet" label="Delete" sure="Delete it for good?" act={async () => (await ask('DELETE', 'conversations/' + part(id)), removeOlder(id), go('chat'))} />
             </span>
           </p>
@@ -159,10 +160,17 @@ function Open({ id }: { id: string }) {
         {t?.turns.map((one, i) => <TurnView key={one.id} turn={one} conversation={id} last={i === t.turns.length - 1} />)}
         {t && t.turns.length === 0 && link.value === 'live' && t.queue.length === 0 ? <p class="aside">No messages yet.</p> : null}
       </div>
+      {c?.pausedSince ? <p class="aside" role="status">{pausedMeans}</p> : null}
       {t ? <Queue queue={t.queue} conversation={id} open={turn !== undefined} /> : null}
       <Composer place={id} send={submit} busy={turn !== undefined} {...(turn ? { stop: () => post(`conversations/${part(id)}/stop`, { turnId: turn.id }) } : {})} />
     </section>
   )
+}
+
+// Pausing is the button that pauses a conversation, or resumes it.
+function Pausing({ of: c }: { of: Conversation }) {
+  const [label, what] = c.pausedSince ? ['Resume', 'resume'] : ['Pause', 'pause']
+  return <Act kind="quiet" label={label} name={`${label} this conversation`} act={() => post(`conversations/${part(c.id)}/${what}`)} />
 }
 
 const endMargin = 80 // px from the end of the page that count as the end

@@ -182,7 +182,9 @@ function CallRow({ id }: { id: number }) {
       <span class="acts">
         <Act label="Retry now" busy="Asking…" act={act('now')} name={`Retry now${name}`} />
         {w.next ? <Act kind="quiet" label={`Use ${w.next}`} busy="Switching…" act={act('skip')} name={`Use ${w.next}${name}`} /> : null}
-        {w.state === 'paused' ? <Act kind="quiet" label="Resume" act={act('resume')} name={`Resume${name}`} /> : null}
+        {w.state === 'paused'
+          ? <Act kind="quiet" label="Resume" act={act('resume')} name={`Resume${name}`} />
+          : <Act kind="quiet" label="Pause" act={act('pause')} name={`Pause${name}`} />}
         <Act kind="quiet" label="Give up" busy="Giving up…" act={act('give-up')} name={`Give up${name}`} />
       </span>
       {w.afterContent ? <span class="cached" title={afterContentMeans}>{afterContent}</span> : null}
@@ -204,8 +206,11 @@ function TurnRow({ id }: { id: string }) {
       <span class="model">{t.model}</span>
       <Spent of={t} next={next} />
       <span class="acts">
-        <Act label="Retry now" busy="Asking…" act={act('now')} name={`Retry now: ${title}`} />
+        {t.state === 'paused'
+          ? <Act label="Resume" act={act('resume')} name={`Resume: ${title}`} />
+          : <Act label="Retry now" busy="Asking…" act={act('now')} name={`Retry now: ${title}`} />}
         <Move conversation={t.conversation} title={title} />
+        {t.state === 'paused' ? null : <Act kind="quiet" label="Pause" act={act('pause')} name={`Pause: ${title}`} />}
         <Act kind="quiet" label="Give up" busy="Giving up…" act={act('stop', { turnId: t.turn })} name={`Give up: ${title}`} />
       </span>
     </li>
