@@ -69,6 +69,10 @@ func TestWaits_ShowsActsAndSaysWhatWaits(t *testing.T) {
 	check(2, `want the numbers of calls, or --all`, "waits", "retry")
 	check(2, `want the numbers of calls, or --all`, "waits", "retry", "1", "--all")
 	check(2, `--watch needs a terminal`, "waits", "--watch")
+	check(0, `^1 call paused\n$`, "waits", "pause", "1")
+	check(0, `(?s)\n1 +anthropic .*paused`, "waits")
+	check(0, `^1 call resumed\n$`, "waits", "resume", "1")
+	check(0, `(?s)\n1 +anthropic .* in \d+s `, "waits")
 	check(0, `^1 call tried now\n$`, "waits", "retry", "--all")
 	check(0, `^1 call given up\n$`, "waits", "give-up", "1")
 	if code := <-answered; code != 529 && code != http.StatusServiceUnavailable {

@@ -28,7 +28,7 @@ func Waits(s command.Streams) *cobra.Command {
 	c.Streams = s
 	cmd := &cobra.Command{
 		Use:   "waits",
-		Short: "List the calls that a gateway holds, retry them or give them up",
+		Short: "List the calls that a gateway holds, retry, pause or end them",
 		Long: "waits lists the calls that wait at the running gateway: why, until when, and for how long already. A call\n" +
 			"waits from its first failed try until it is answered." + exits,
 		Example: "  ridethrough waits\n  ridethrough waits --watch\n  ridethrough waits retry --all",
@@ -39,7 +39,12 @@ func Waits(s command.Streams) *cobra.Command {
 	cmd.Flags().BoolVar(&c.watch, "watch", false, "keep the list on the terminal and count down, until Ctrl+C")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	cmd.MarkFlagsMutuallyExclusive("watch", "json")
-	cmd.AddCommand(retry(s), giveUp(s))
+	cmd.AddCommand(
+		retry(s),
+		verb(s, "pause", "Keep calls waiting until they are resumed", "keeps calls waiting, whatever their policy says.", "pause", "paused"),
+		verb(s, "resume", "End the pause of calls", "ends the pause of calls: they go on in their waits.", "resume", "resumed"),
+		verb(s, "give-up", "End calls that wait with their last error", "ends calls: their clients get the last error.", "give-up", "given up"),
+	)
 	return cmd
 }
 
@@ -158,16 +163,17 @@ func retry(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-func giveUp(s command.Streams) *cobra.Command {
+// verb is a command for calls that wait, which are named.
+func verb(s command.Streams, use, short, long, do, done string) *cobra.Command {
 	var a asking
 	a.Streams = s
 	cmd := &cobra.Command{
-		Use:     "give-up CALL...",
-		Short:   "End calls that wait with their last error",
-		Long:    "give-up ends calls: their clients get the last error. CALL is a number of `ridethrough waits`." + exits,
-		Example: "  ridethrough waits give-up 17",
+		Use:     use + " CALL...",
+		Short:   short,
+		Long:    use + " " + long + " CALL is a number of `ridethrough waits`." + exits,
+		Example: "  ridethrough waits " + use + " 17",
 		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.act(cmd, args, "give-up", "given up") },
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.act(cmd, args, do, done) },
 	}
 	a.addFlags(cmd)
 	return cmd
