@@ -111,6 +111,9 @@ func (w waitingCall) view() Wait {
 	defer s.mu.Unlock()
 	out := Wait{Call: w.info, Wait: s.soFar(), State: s.state, Next: s.skipsTo, Held: held, AfterContent: w.afterContent.Load(), Cache: s.cached(), Outage: s.caller.Outage(), Place: s.place()}
 	out.Upstream, out.Model = s.at.Name, s.at.model
+	if s.paused && s.state == stateWaiting { // its wait ends, but no try follows
+		out.State = statePaused
+	}
 	if out.State != stateWaiting {
 		out.Due = time.Time{}
 	}
