@@ -110,7 +110,8 @@ const (
 // scenarios is the codec of the file.
 func scenarios() codec[Scenario] {
 	f := object(
-		&schema{expected: "the fields of a scenario", Required: []string{"lasts", "callers", "outages"}}, nil,
+		&schema{expected: "the fields of a scenario", Required: []string{"lasts", "callers", "outages"}},
+		func(_ *reader, _ *node, s *Scenario) { s.Upstream = usualService },
 		newField("title", printableText("a sentence"), func(s *Scenario) *string { return &s.Title }, fieldDoc{"Its title.", "", "the file's name"}),
 		newField("about", printableText("sentences"), func(s *Scenario) *string { return &s.About }, fieldDoc{"What the scenario shows.", "", "nothing"}),
 		newField("lasts", duration(), func(s *Scenario) *time.Duration { return &s.Lasts }, fieldDoc{"The time in which calls start. Calls in progress at its end are still completed.", "", "required"}),
@@ -150,10 +151,13 @@ func callers() codec[Callers] {
 	), checkRequired)
 }
 
+// usualService is a provider of which a scenario says nothing.
+var usualService = Service{Takes: 6 * time.Second, Refuses: 200 * time.Millisecond}
+
 func services() codec[Service] {
 	return object(
 		&schema{name: "upstream", about: "The provider outside of outages.", expected: "the fields of an upstream"},
-		func(_ *reader, _ *node, s *Service) { s.Takes, s.Refuses = 6*time.Second, 200*time.Millisecond },
+		func(_ *reader, _ *node, s *Service) { *s = usualService },
 		newField("takes", duration(), func(s *Service) *time.Duration { return &s.Takes }, fieldDoc{"The average time of an answer. Single answers take from half to one and a half times as long.", "6s", ""}),
 		newField("refuses", duration(), func(s *Service) *time.Duration { return &s.Refuses }, fieldDoc{"The time of a rejection.", "200ms", ""}),
 		newField("rate", rates(), func(s *Service) *float64 { return &s.Rate }, fieldDoc{"The highest rate of calls that it accepts. It rejects others with status 529.", "", "no limit"}),

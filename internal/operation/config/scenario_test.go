@@ -93,6 +93,16 @@ func body(outage string) string {
 	return "lasts: 1h\ncallers: {number: 1, every: 1m}\noutages: [" + outage + "]"
 }
 
+func TestParseScenario_ProviderHasItsDefaults(t *testing.T) {
+	const short = "lasts: 1h\ncallers: {number: 1, every: 1m}\noutages: [{kind: total, for: 1m}]\n"
+	want := config.Service{Takes: 6 * time.Second, Refuses: 200 * time.Millisecond}
+	for _, file := range []string{short, short + "upstream:\n"} {
+		if s, err := config.ParseScenario("short", []byte(file)); err != nil || s.Upstream != want {
+			t.Errorf("scenario %q: got %+v, error %v; want %+v", file, s.Upstream, err, want)
+		}
+	}
+}
+
 func TestParseScenario_MistakesHavePositions(t *testing.T) {
 	for _, tt := range scenarioMistakes {
 		_, err := config.ParseScenario("s.yaml", []byte(tt.text))
