@@ -72,6 +72,7 @@ func TestServe_AnswerOutlivesTheGatewayThatHasReadIt(t *testing.T) {
 	_, _ = io.ReadFull(resp.Body, make([]byte, 100))
 	leave()
 	_ = resp.Body.Close()
+	<-time.After(time.Second) // the gateway has noticed that the client has left
 	close(left)
 	for end := time.Now().Add(20 * time.Second); ; <-time.After(50 * time.Millisecond) {
 		if _, text := call(t, "GET", first+"/-/requests", ""); strings.Contains(text, `"claude-x"`) {
@@ -80,7 +81,7 @@ func TestServe_AnswerOutlivesTheGatewayThatHasReadIt(t *testing.T) {
 			t.Fatalf("the request has not ended after 20 s: %s", text)
 		}
 	}
-	<-time.After(500 * time.Millisecond) // the news is out
+	<-time.After(2 * time.Second) // the news is out
 	_ = killed.Process.Kill()
 	for _, tt := range []struct {
 		key      string

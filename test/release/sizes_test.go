@@ -17,9 +17,9 @@ func TestSizes_LargerProgramIsRefused(t *testing.T) {
 		gateway, whole int64
 		says           string // "": it passes
 	}{
-		{16e6, 45e6, ""},
-		{16e6 + 1, 45e6, "ridethrough-gateway is 1 bytes larger than the 16000000 that it may have"},
-		{16e6, 45e6 + 7, "ridethrough is 7 bytes larger than the 45000000 that it may have"},
+		{15e6, 45e6, ""},
+		{15e6 + 1, 45e6, "ridethrough-gateway is 1 bytes larger than the 15000000 that it may have"},
+		{15e6, 45e6 + 7, "ridethrough is 7 bytes larger than the 45000000 that it may have"},
 	} {
 		dir := t.TempDir()
 		for name, size := range map[string]int64{"ridethrough-gateway": tt.gateway, "ridethrough": tt.whole} {
