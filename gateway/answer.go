@@ -245,6 +245,7 @@ type errorEvent func(c dialect.Client, f dialect.Form, e *fault.Error, message s
 
 // endStream sends an error event to a client that has the headers.
 func (c *call) endStream(as errorEvent, f *fault.Error, text string) {
+	c.pause() // nothing of the answer may have been sent since the keepalive began
 	event, cut := as(c.client(), c.parsed.Form, f, text, c.answering)
 	if event == nil || c.write(event, clientStallTimeout) != nil || cut {
 		c.cut()
