@@ -141,8 +141,8 @@ func (f *Fleet) Close() {
 	_ = f.publish("all", leaving, nil) // they notice it anyway, a little later
 }
 
-// On calls receive for each message of a kind, one with an unreadable body excepted. It is called by the transport,
-// for messages of this replica too. Register before the messages are due.
+// On calls receive for each message of a kind from another replica, one with an unreadable body excepted. It is called
+// by the transport. Register before the messages are due.
 func On[T any](f *Fleet, kind string, receive func(from string, message T)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -156,11 +156,7 @@ func On[T any](f *Fleet, kind string, receive func(from string, message T)) {
 
 // OnBeat has each sign of life carry what tell returns, and calls hear for those of the others as [On] does.
 func OnBeat[T any](f *Fleet, tell func() T, hear func(from string, about T)) {
-	On(f, alive, func(from string, about T) {
-		if from != f.ID {
-			hear(from, about)
-		}
-	})
+	On(f, alive, hear)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.says = func() any { return tell() }
@@ -173,8 +169,8 @@ func (f *Fleet) OnChange(changed func()) {
 	f.watchers = append(f.watchers, changed)
 }
 
-// Send sends a message to all replicas, this one included. It does not wait: an error means that there is no
-// connection, none that it has arrived.
+// Send sends a message to all other replicas. It does not wait: an error means that there is no connection, none that
+// it has arrived.
 func (f *Fleet) Send(kind string, message any) error { return f.send("all", kind, message) }
 
 // SendTo sends a message to one replica.
@@ -223,7 +219,10 @@ func (f *Fleet) receive(data []byte) {
 		return
 	}
 	changed := f.note(e, f.Clock.Now())
-	receivers := f.receivers[e.Kind]
+	var receivers []func(string, []byte)
+	if e.From != f.ID { // its own only shows that there is a connection
+		receivers = f.receivers[e.Kind]
+	}
 	f.mu.Unlock()
 	f.notify(changed)
 	for _, receive := range receivers {

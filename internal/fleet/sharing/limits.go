@@ -77,7 +77,7 @@ func (l *limits) Tell(all []ratelimit.News) {
 func (s *Sharing) receiveLimits(from string, m wireLimits) {
 	s.mu.Lock()
 	l := s.limits[m.Upstream]
-	if s.closed || from == s.fleet.ID {
+	if s.closed {
 		l = nil
 	}
 	s.mu.Unlock()

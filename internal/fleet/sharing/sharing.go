@@ -83,7 +83,7 @@ func (s *Sharing) all() (all []*peers) {
 func (s *Sharing) receive(from string, m message) {
 	s.mu.Lock()
 	p := s.upstreams[m.Upstream]
-	if s.closed || from == s.fleet.ID {
+	if s.closed {
 		p = nil
 	}
 	s.mu.Unlock()

@@ -82,9 +82,7 @@ func (r *Replica) ActAnywhere(ctx context.Context, id int64, do gateway.Command)
 
 // heardAct carries out a command that another replica asks for.
 func (r *Replica) heardAct(from string, c command) {
-	if from != r.fleet.ID {
-		_ = r.fleet.SendTo(from, actedKind, acted{c.N, r.Act(c.ID, c.Do)})
-	}
+	_ = r.fleet.SendTo(from, actedKind, acted{c.N, r.Act(c.ID, c.Do)})
 }
 
 // heardActed notes an answer.
@@ -130,8 +128,4 @@ func (r *Replica) ActOn(upstream string, do gateway.Command) bool {
 }
 
 // heardActOn carries out a command that another replica asks for.
-func (r *Replica) heardActOn(from string, c upstreamCommand) {
-	if from != r.fleet.ID {
-		r.Gateway.ActOn(c.Upstream, c.Do)
-	}
-}
+func (r *Replica) heardActOn(_ string, c upstreamCommand) { r.Gateway.ActOn(c.Upstream, c.Do) }

@@ -66,9 +66,6 @@ func (p *pauses) due(now time.Time) map[string]pause {
 
 // heardPauses pauses and resumes what another replica says, and tells it which of that is outdated.
 func (r *Replica) heardPauses(from string, told map[string]pause) {
-	if from == r.fleet.ID {
-		return
-	}
 	newer := map[string]pause{}
 	for upstream, theirs := range told {
 		r.mu.Lock()

@@ -162,7 +162,7 @@ func (r *Replica) tick() {
 
 // heardUse counts what tokens have used at another replica.
 func (r *Replica) heardUse(from string, used map[string]tenant.Use) {
-	if r.tenants != nil && from != r.fleet.ID {
+	if r.tenants != nil {
 		r.tenants.Hear(from, used, r.fleet.Clock.Now())
 	}
 }

@@ -103,10 +103,7 @@ func (r *Replica) look() {
 }
 
 // heardLook tells what waits here.
-func (r *Replica) heardLook(from string, _ struct{}) {
-	if from == r.fleet.ID {
-		return
-	}
+func (r *Replica) heardLook(string, struct{}) {
 	now := r.fleet.Clock.Now()
 	r.mu.Lock()
 	l := &r.looks
@@ -148,9 +145,6 @@ func (r *Replica) sendWaits() {
 
 // heardWaits notes what waits at another replica.
 func (r *Replica) heardWaits(from string, p part) {
-	if from == r.fleet.ID {
-		return
-	}
 	now := r.fleet.Clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
