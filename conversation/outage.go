@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,7 +19,7 @@ import (
 // has just found down takes that fault as its own. So more runners do not mean more requests in an outage.
 // Entries are per model: whether others of the provider are down too, each runner's breaker decides.
 const (
-	outagePrefix = "down."
+	outagesBelow = "down"           // their entries are
 	fresh        = 15 * time.Second // how long another runner's report counts
 )
 
@@ -41,13 +40,11 @@ type outages struct {
 
 // followOutages keeps the outages up to date until ctx ends.
 func (r *Runner) followOutages(ctx context.Context) error {
-	for f, err := range r.Store.Watch(ctx) {
+	for f, err := range r.Store.Watch(ctx, outagesBelow) {
 		if err != nil {
 			return err
 		}
-		if strings.HasPrefix(f.Key, outagePrefix) {
-			r.outages.set(f)
-		}
+		r.outages.set(f)
 	}
 	return nil
 }
@@ -66,7 +63,7 @@ func (o *outages) set(f store.Entry) {
 }
 
 // downKey is the key of a model's entry: a model's name may have any characters.
-func downKey(name llm.Name) string { return outagePrefix + jobID(name.Provider, name.Model) }
+func downKey(name llm.Name) string { return outagesBelow + "." + jobID(name.Provider, name.Model) }
 
 // of returns the report about a model and its entry; false: there is none.
 func (o *outages) of(name llm.Name) (found outageReport, f store.Entry, ok bool) {

@@ -132,7 +132,7 @@ func TestRunner_SharedOutageQuotesNoOtherConversation(t *testing.T) {
 		runner, _ := h.runner()
 		h.runner()
 		go func() {
-			for entry, err := range h.engine.Watch(t.Context()) {
+			for entry, err := range h.engine.Watch(t.Context(), "") {
 				if err == nil && bytes.Contains(entry.Value, []byte("secret")) {
 					t.Errorf("entry %s of the store quotes a prompt: %s", entry.Key, entry.Value)
 				}

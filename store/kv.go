@@ -21,7 +21,8 @@ type KV interface {
 	// with ErrConflict otherwise. An empty Value deletes the entry. The entry
 	// expires after ttl, rounded up to whole seconds; 0: never.
 	Put(ctx context.Context, e Entry, ttl time.Duration) (Entry, error)
-	// Watch yields all entries, then each change and deletion, until ctx ends. The
-	// last error is the cause. Changes in quick succession may be merged.
-	Watch(ctx context.Context) iter.Seq2[Entry, error]
+	// Watch yields all entries below a key, then each change and deletion, until ctx
+	// ends: below "down" are "down.a" and "down.b.c"; "": all. The last error is the
+	// cause. Changes in quick succession may be merged.
+	Watch(ctx context.Context, below string) iter.Seq2[Entry, error]
 }

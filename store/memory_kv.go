@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/store/internal/limit"
@@ -75,11 +76,11 @@ func (m *memory) notifyWatchers() {
 }
 
 // Watch implements [KV].
-func (m *memory) Watch(ctx context.Context) iter.Seq2[Entry, error] {
+func (m *memory) Watch(ctx context.Context, below string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		seen := map[string]uint64{}
 		for {
-			changes, changed, err := m.changes(ctx, seen)
+			changes, changed, err := m.changes(ctx, below, seen)
 			for _, e := range changes {
 				if !yield(e, nil) {
 					return
@@ -98,16 +99,17 @@ func (m *memory) Watch(ctx context.Context) iter.Seq2[Entry, error] {
 	}
 }
 
-// changes returns the entries that differ from the revisions seen, and the
-// channel that is closed at the next change. It updates seen.
-func (m *memory) changes(ctx context.Context, seen map[string]uint64) ([]Entry, <-chan struct{}, error) {
-	if err := m.lock(ctx, nil); err != nil {
+// changes returns the entries below a key that differ from the revisions seen, and
+// the channel that is closed at the next change. It updates seen.
+func (m *memory) changes(ctx context.Context, below string, seen map[string]uint64) ([]Entry, <-chan struct{}, error) {
+	if err := m.lock(ctx, limit.Below(below)); err != nil {
 		return nil, nil, err
 	}
 	defer m.mu.Unlock()
 	var changes []Entry
 	for _, key := range slices.Sorted(maps.Keys(m.entries)) {
-		if e := m.entries[key].Entry; seen[key] != e.Revision {
+		isBelow := below == "" || strings.HasPrefix(key, below+".")
+		if e := m.entries[key].Entry; isBelow && seen[key] != e.Revision {
 			seen[key] = e.Revision
 			changes = append(changes, e)
 		}

@@ -54,7 +54,7 @@ func TestValue_LeavesNothingBehind(t *testing.T) {
 		entries := func() (n int) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			for e := range kv.Watch(ctx) {
+			for e := range kv.Watch(ctx, "") {
 				if e.Value != nil {
 					n++
 				}

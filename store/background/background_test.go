@@ -91,7 +91,7 @@ func wantRefused(t *testing.T, s *background.Store, want error, text string) {
 	for _, err := range s.Conversations(ctx, "") {
 		errs["conversations"] = err
 	}
-	for _, err := range s.Watch(ctx) {
+	for _, err := range s.Watch(ctx, "") {
 		errs["watch"] = err
 	}
 	if len(errs) != 15 {

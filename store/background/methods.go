@@ -134,12 +134,12 @@ func (s *Store) Put(ctx context.Context, e store.Entry, ttl time.Duration) (stor
 }
 
 // Watch follows the entries, as [store.KV] says.
-func (s *Store) Watch(ctx context.Context) iter.Seq2[store.Entry, error] {
+func (s *Store) Watch(ctx context.Context, below string) iter.Seq2[store.Entry, error] {
 	o, err := s.use(ctx)
 	if err != nil {
 		return failed[store.Entry](err)
 	}
-	return o.Watch(ctx)
+	return o.Watch(ctx, below)
 }
 
 // Health returns the store's state, or at once why it is not open. That of an idle store is what its

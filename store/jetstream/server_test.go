@@ -88,7 +88,7 @@ func watchAll(t *testing.T, ctx context.Context, s store.Store) (entries <-chan 
 	t.Helper()
 	all, end := make(chan store.Entry, 100), make(chan error, 1)
 	go func() {
-		for e, err := range s.Watch(ctx) {
+		for e, err := range s.Watch(ctx, "") {
 			if err != nil {
 				end <- err
 				return

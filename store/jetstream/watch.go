@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/internal/limit"
 )
 
 const (
@@ -22,9 +23,9 @@ const (
 )
 
 // Watch implements [store.KV].
-func (b *backend) Watch(ctx context.Context) iter.Seq2[store.Entry, error] {
+func (b *backend) Watch(ctx context.Context, below string) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
-		err := b.watch(ctx, func(e store.Entry) bool { return yield(e, nil) })
+		err := b.watch(ctx, below, func(e store.Entry) bool { return yield(e, nil) })
 		if !errors.Is(err, errStopped) {
 			yield(store.Entry{}, annotate("watch entries", err))
 		}
@@ -33,13 +34,16 @@ func (b *backend) Watch(ctx context.Context) iter.Seq2[store.Entry, error] {
 
 // watch yields entries until ctx ends, through restarts of the servers. It returns errStopped if yield does
 // not want more. The library's ordered consumer would do, but repeats its own creation without regard to ctx.
-func (b *backend) watch(ctx context.Context, yield func(store.Entry) bool) error {
-	ctx, done, err := b.begin(ctx, nil)
+func (b *backend) watch(ctx context.Context, below string, yield func(store.Entry) bool) error {
+	ctx, done, err := b.begin(ctx, limit.Below(below))
 	if err != nil {
 		return err
 	}
 	defer done()
-	w := watch{b: b, yield: yield, known: map[string]bool{}}
+	w := watch{b: b, subjects: kvPrefix + ">", yield: yield, known: map[string]bool{}}
+	if below != "" {
+		w.subjects = kvPrefix + below + ".>"
+	}
 	for {
 		err := b.link.while(ctx, w.follow)
 		switch {
@@ -60,9 +64,10 @@ var errInterrupted = errors.New("the watch was interrupted")
 
 // watch follows the entries for one caller of Watch.
 type watch struct {
-	b     *backend
-	yield func(store.Entry) bool
-	known map[string]bool // keys whose value the caller has
+	b        *backend
+	subjects string // of the entries
+	yield    func(store.Entry) bool
+	known    map[string]bool // keys whose value the caller has
 }
 
 // follow yields the entries as they are, and their changes, until it is interrupted.
@@ -74,7 +79,7 @@ func (w *watch) follow(ctx context.Context) error {
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	consumer, err := w.b.js.CreatePushConsumer(ctx, kvStream, jetstream.ConsumerConfig{
-		DeliverSubject: inbox, DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubject: kvPrefix + ">",
+		DeliverSubject: inbox, DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubject: w.subjects,
 		AckPolicy: jetstream.AckNonePolicy, IdleHeartbeat: heartbeat, MemoryStorage: true, Replicas: 1,
 	})
 	if err != nil {

@@ -21,7 +21,7 @@ var closeCases = map[string]func(*testing.T, Subject){
 			WantError(t, "take", err, store.ErrClosed)
 		})
 		waiting.Go(func() {
-			for _, err := range s.Watch(t.Context()) {
+			for _, err := range s.Watch(t.Context(), "") {
 				WantError(t, "watch", err, store.ErrClosed)
 			}
 		})

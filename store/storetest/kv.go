@@ -64,7 +64,7 @@ var kvCases = map[string]func(*testing.T, Subject){
 	"an entry expires after its ttl": func(t *testing.T, s Subject) {
 		start := time.Now()
 		put(t, s, store.Entry{Key: "a", Value: []byte("1")}, time.Second)
-		for e, err := range s.Watch(t.Context()) {
+		for e, err := range s.Watch(t.Context(), "") {
 			if err != nil {
 				t.Fatalf("watch: %v", err)
 			}
@@ -97,13 +97,14 @@ var kvCases = map[string]func(*testing.T, Subject){
 		}
 	},
 	"a watcher sees entries and their changes": watchChanges,
+	"a watcher sees what is below a key":       watchBelow,
 	"a watch ends with the cause of its context": func(t *testing.T, s Subject) {
 		cause := errors.New("left")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		defer cancel(nil)
 		put(t, s, store.Entry{Key: "a", Value: []byte("1")}, 0)
 		var last error
-		for _, err := range s.Watch(ctx) {
+		for _, err := range s.Watch(ctx, "") {
 			cancel(cause)
 			last = err
 		}
@@ -116,7 +117,32 @@ var kvCases = map[string]func(*testing.T, Subject){
 		WantError(t, "size", err, store.ErrTooLarge)
 		_, err = s.Get(t.Context(), "")
 		WantError(t, "get", err, store.ErrInvalid)
+		for _, err := range s.Watch(t.Context(), "a.") {
+			WantError(t, "watch", err, store.ErrInvalid)
+		}
 	},
+}
+
+// watchBelow watches a part of the entries, before and after there are some.
+func watchBelow(t *testing.T, s Subject) {
+	for _, key := range []string{"down", "down.a", "downs.b", "up.down.c"} {
+		put(t, s, store.Entry{Key: key, Value: []byte("1")}, 0)
+	}
+	var seen []string
+	for e, err := range s.Watch(t.Context(), "down") {
+		if err != nil {
+			t.Fatalf("watch after %v: %v", seen, err)
+		}
+		seen = append(seen, e.Key)
+		if len(seen) == 2 {
+			break
+		}
+		put(t, s, store.Entry{Key: "other", Value: []byte("2")}, 0)
+		put(t, s, store.Entry{Key: "down.d.e", Value: []byte("2")}, 0)
+	}
+	if diff := cmp.Diff([]string{"down.a", "down.d.e"}, seen); diff != "" {
+		t.Errorf("entries below down (-want +got):\n%s", diff)
+	}
 }
 
 // watchChanges creates, changes and deletes an entry while it watches.
@@ -125,7 +151,7 @@ func watchChanges(t *testing.T, s Subject) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("no change for 20 s"))
 	defer cancel()
 	var seen []string
-	for e, err := range s.Watch(ctx) {
+	for e, err := range s.Watch(ctx, "") {
 		if err != nil {
 			t.Fatalf("watch after %v: %v", seen, err)
 		}

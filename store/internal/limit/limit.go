@@ -98,6 +98,9 @@ func Entry(key string, data []byte) error {
 	return ID("key", key)
 }
 
+// Below checks the key below which entries are watched; "": all are.
+func Below(key string) error { return optionalID("key", key) }
+
 // TTL rounds a time to live up to whole seconds.
 func TTL(d time.Duration) time.Duration {
 	return (d + time.Second - 1) / time.Second * time.Second

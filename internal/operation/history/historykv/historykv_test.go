@@ -174,7 +174,7 @@ func TestKeeper_JoinsWhatIsGone(t *testing.T) {
 		keys := func() (n int) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			for e := range w.kv.Watch(ctx) {
+			for e := range w.kv.Watch(ctx, "") {
 				if e.Value != nil {
 					n++
 				}
