@@ -143,12 +143,7 @@ type run struct {
 
 // failed counts a failed try.
 func (h *History) failed(u *upstream, m try) {
-	r := u.Runs[m.model]
-	if r == nil {
-		u.trim()
-		r = &run{Since: m.ended, Kinds: map[string]int{}, Message: clip.Text(m.fault.Redacted(), messageSize)}
-		u.Runs[m.model] = r
-	}
+	r := u.run(m)
 	r.N++
 	r.Last, r.Unsent = m.ended, m.unsent
 	kind := nameOf(m.fault)
@@ -174,15 +169,21 @@ func (h *History) heard(name string, m try) {
 		return
 	}
 	h.dirty = true
+	r := u.run(m)
+	if r.Last = m.ended; r.in == nil {
+		h.join(u, m, r)
+	}
+}
+
+// run returns the failures of a try's model, which begin with this one if there are none.
+func (u *upstream) run(m try) *run {
 	r := u.Runs[m.model]
 	if r == nil {
 		u.trim()
 		r = &run{Since: m.ended, Kinds: map[string]int{}, Message: clip.Text(m.fault.Redacted(), messageSize)}
 		u.Runs[m.model] = r
 	}
-	if r.Last = m.ended; r.in == nil {
-		h.join(u, m, r)
-	}
+	return r
 }
 
 // trim makes room for another model by ending the run with the oldest failure.

@@ -10,22 +10,27 @@ const (
 
 // Saved counts the calls of the last week that were answered after tries had failed in an incident.
 type Saved struct {
-	Calls   int
-	Outages int           // incidents that such calls were held through
-	Retries int           // that the calls took
-	Waited  time.Duration // the sum of their waits
-	Blips   int           // calls that were answered after failures outside an incident; not in Calls
-	Since   time.Duration // the time that is covered: a week, or less for a newer history
+	Calls   int           `json:"calls,omitzero"`
+	Outages int           `json:"outages,omitzero"` // incidents that such calls were held through
+	Retries int           `json:"retries,omitzero"` // that the calls took
+	Waited  time.Duration `json:"waited,omitzero"`  // the sum of their waits
+	Blips   int           `json:"blips,omitzero"`   // calls that were answered after failures outside an incident; not in Calls
+	Since   time.Duration `json:"-"`                // the time that is covered: a week, or less for a newer history
+}
+
+// add adds what is counted.
+func (s *Saved) add(other Saved) {
+	s.Calls += other.Calls
+	s.Outages += other.Outages
+	s.Retries += other.Retries
+	s.Waited += other.Waited
+	s.Blips += other.Blips
 }
 
 // share is a part of a week.
 type share struct {
-	N       int64         `json:"n"` // its number since 1970
-	Calls   int           `json:"calls,omitzero"`
-	Outages int           `json:"outages,omitzero"`
-	Retries int           `json:"retries,omitzero"`
-	Waited  time.Duration `json:"waited,omitzero"`
-	Blips   int           `json:"blips,omitzero"`
+	N int64 `json:"n"` // its number since 1970
+	Saved
 }
 
 // saved holds the parts of the last week, each at its number modulo parts.
@@ -50,14 +55,9 @@ func (s *saved) at(t time.Time) *share {
 func (s *saved) sum(now time.Time) (all Saved) {
 	last := now.UnixMilli() / partOfWeek.Milliseconds()
 	for _, p := range s.Shares {
-		if p.N > last || p.N <= last-parts {
-			continue
+		if p.N <= last && p.N > last-parts {
+			all.add(p.Saved)
 		}
-		all.Calls += p.Calls
-		all.Outages += p.Outages
-		all.Retries += p.Retries
-		all.Waited += p.Waited
-		all.Blips += p.Blips
 	}
 	return all
 }

@@ -102,7 +102,7 @@ func (s *strip) add(other *strip, by scale) {
 	}
 }
 
-// add adds the same period at another gateway.
+// add adds another period, such as the same one at another gateway.
 func (p *period) add(other *period) {
 	p.Requests += other.Requests
 	p.OK += other.OK
@@ -129,18 +129,12 @@ func (s *saved) add(other *saved) {
 		if s.Shares == nil {
 			s.Shares = make([]share, parts)
 		}
-		sum := &s.Shares[p.N%parts]
-		if sum.N < p.N {
-			*sum = share{N: p.N}
+		switch sum := &s.Shares[p.N%parts]; {
+		case sum.N < p.N:
+			*sum = *p
+		case sum.N == p.N:
+			sum.Saved.add(p.Saved)
 		}
-		if sum.N > p.N {
-			continue
-		}
-		sum.Calls += p.Calls
-		sum.Outages += p.Outages
-		sum.Retries += p.Retries
-		sum.Waited += p.Waited
-		sum.Blips += p.Blips
 	}
 }
 

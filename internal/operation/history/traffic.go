@@ -39,51 +39,27 @@ func (h *History) Traffic(name string, now time.Time) (hour, day Traffic) {
 // traffic returns the last span of a strip.
 func (s *strip) traffic(now time.Time, by scale) Traffic {
 	t := Traffic{Step: by.step, Steps: make([]Step, by.steps)}
-	var all sum
+	var all period
 	for i, p := range s.latest(now, by) {
 		if p != nil {
-			var one sum
-			one.add(p)
 			all.add(p)
-			t.Steps[i] = one.step()
+			t.Steps[i] = p.traffic()
 		}
 	}
-	t.All = all.step()
+	t.All = all.traffic()
 	return t
 }
 
-// sum adds up periods.
-type sum struct {
-	Step
-	first, added latency.Spectrum
-	kinds        map[string]int
-}
-
-func (s *sum) add(p *period) {
-	s.Requests += p.Requests
-	s.OK += p.OK
-	s.Failed += p.Failed
-	s.Retried += p.Retried
-	s.Lost += p.Lost
-	s.first.Add(p.First)
-	s.added.Add(p.Added)
-	if s.kinds == nil && len(p.Kinds) > 0 {
-		s.kinds = map[string]int{}
-	}
-	for kind, n := range p.Kinds {
-		s.kinds[kind] += n
-	}
-}
-
-// step returns the sum with what is known of its histograms.
-func (s *sum) step() Step {
+// traffic returns the period with what is known of its histograms.
+func (p *period) traffic() Step {
 	const middle, most = 50, 95
-	v := s.Step
-	v.First, _ = s.first.Quantile(middle)
-	v.FirstMost, _ = s.first.Quantile(most)
-	v.Added, _ = s.added.Quantile(middle)
-	v.AddedMost, _ = s.added.Quantile(most)
-	v.Kinds = kindsOf(s.kinds)
+	var first, added latency.Spectrum
+	first.Add(p.First)
+	added.Add(p.Added)
+	v := Step{Cell: p.cell(), Requests: p.Requests, Kinds: kindsOf(p.Kinds)}
+	v.FirstMost, _ = first.Quantile(most)
+	v.Added, _ = added.Quantile(middle)
+	v.AddedMost, _ = added.Quantile(most)
 	return v
 }
 

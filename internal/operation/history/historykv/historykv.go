@@ -54,7 +54,6 @@ type Keeper struct {
 	Config
 
 	mu     sync.Mutex
-	joined bool                // its id is in the list
 	before *history.History    // of gateways that are gone; nil: none is loaded
 	others map[string]*another // by id
 	asked  time.Time           // when it was shown last
@@ -62,9 +61,12 @@ type Keeper struct {
 	sum    *history.History    // what is shown
 	summed time.Time
 
-	rev   uint64 // of before
-	wake  chan struct{}
-	unfit bool // its history was too large
+	wake chan struct{}
+
+	// Of Run.
+	rev    uint64 // of before
+	listed bool   // its id is in the list
+	unfit  bool   // its history was too large
 }
 
 // another is the history of another gateway.
@@ -199,9 +201,9 @@ func (k *Keeper) save(ctx context.Context) {
 	if err == nil {
 		err = k.saveText(ctx, k.ID, text)
 	}
-	if err == nil && !k.joined {
+	if err == nil && !k.listed {
 		err = k.changeIDs(ctx, func(ids []string) []string { return append(ids, k.ID) })
-		k.joined = err == nil
+		k.listed = err == nil
 	}
 	if err != nil {
 		k.Own.Unsaved()
