@@ -23,25 +23,22 @@ func (c Content) Text() string {
 }
 
 // Calls returns the tool calls in the content, in order.
-func (c Content) Calls() []ToolCall {
-	var calls []ToolCall
-	for _, block := range c {
-		if call, ok := block.(ToolCall); ok {
-			calls = append(calls, call)
-		}
-	}
-	return calls
-}
+func (c Content) Calls() []ToolCall { return blocks[ToolCall](c) }
+
+// Results returns the results of tools in the content, in order.
+func (c Content) Results() []ToolResult { return blocks[ToolResult](c) }
 
 // Images returns the images in the content, in order.
-func (c Content) Images() []Image {
-	var images []Image
+func (c Content) Images() []Image { return blocks[Image](c) }
+
+// blocks returns the blocks of one type.
+func blocks[T Block](c Content) (all []T) {
 	for _, block := range c {
-		if i, ok := block.(Image); ok {
-			images = append(images, i)
+		if one, ok := block.(T); ok {
+			all = append(all, one)
 		}
 	}
-	return images
+	return all
 }
 
 // The types of blocks in JSON.

@@ -45,9 +45,8 @@ const bytesPerToken = 4
 func oldest(history []llm.Message, bytes int) []string {
 	var ids []string
 	for _, m := range history {
-		for _, b := range m.Content {
-			r, ok := b.(llm.ToolResult)
-			if ok && bytes > 0 && len(r.Output) > small {
+		for _, r := range m.Content.Results() {
+			if bytes > 0 && len(r.Output) > small {
 				bytes -= len(r.Output)
 				ids = append(ids, r.ID)
 			}

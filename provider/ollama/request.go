@@ -81,10 +81,8 @@ func (m *Model) messages(msg llm.Message) ([]message, error) {
 		return []message{said}, nil
 	case llm.ToolRole:
 		var results []message
-		for _, b := range msg.Content {
-			if r, ok := b.(llm.ToolResult); ok {
-				results = append(results, message{Role: "tool", Content: r.Output, ToolName: r.Name, ToolCallID: r.ID})
-			}
+		for _, r := range msg.Content.Results() {
+			results = append(results, message{Role: "tool", Content: r.Output, ToolName: r.Name, ToolCallID: r.ID})
 		}
 		return results, nil
 	case llm.Assistant:

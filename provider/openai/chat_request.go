@@ -76,10 +76,8 @@ func (m *Model) chatMessages(msg llm.Message, current bool) ([]chatMessage, erro
 		return []chatMessage{{Role: "user", Content: chatUser(msg)}}, nil
 	case llm.ToolRole:
 		var results []chatMessage
-		for _, b := range msg.Content {
-			if r, ok := b.(llm.ToolResult); ok {
-				results = append(results, chatMessage{Role: "tool", Content: r.Output, ToolCallID: chatID(r.ID)})
-			}
+		for _, r := range msg.Content.Results() {
+			results = append(results, chatMessage{Role: "tool", Content: r.Output, ToolCallID: chatID(r.ID)})
 		}
 		return results, nil
 	case llm.Assistant:
@@ -88,19 +86,27 @@ func (m *Model) chatMessages(msg llm.Message, current bool) ([]chatMessage, erro
 	return nil, invalid("unknown role " + strconv.Quote(string(msg.Role)))
 }
 
-// chatUser returns what a user says: a text, which every server takes, and parts only where there are images.
+// chatUser returns what a user says.
 func chatUser(msg llm.Message) any {
+	return userContent(msg,
+		func(url string) chatPart { return chatPart{Type: "image_url", Image: &chatImage{url}} },
+		func(text string) chatPart { return chatPart{Type: "text", Text: text} },
+	)
+}
+
+// userContent returns what a user says: a text, which every server takes, and parts only where there are images.
+func userContent[T any](msg llm.Message, image, text func(string) T) any {
 	if len(msg.Content.Images()) == 0 {
 		return msg.Text()
 	}
-	var parts []chatPart
+	var parts []T
 	for _, b := range msg.Content {
 		switch b := b.(type) {
 		case llm.Image:
-			parts = append(parts, chatPart{Type: "image_url", Image: &chatImage{dataURL(b)}})
+			parts = append(parts, image(dataURL(b)))
 		case llm.Text:
 			if b.Text != "" {
-				parts = append(parts, chatPart{Type: "text", Text: b.Text})
+				parts = append(parts, text(b.Text))
 			}
 		}
 	}

@@ -75,10 +75,8 @@ func (m *Model) items(msg llm.Message) ([]any, error) {
 		return []any{messageItem{"user", inputUser(msg)}}, nil
 	case llm.ToolRole:
 		var results []any
-		for _, b := range msg.Content {
-			if r, ok := b.(llm.ToolResult); ok {
-				results = append(results, resultItem{"function_call_output", callID(r.ID), r.Output})
-			}
+		for _, r := range msg.Content.Results() {
+			results = append(results, resultItem{"function_call_output", callID(r.ID), r.Output})
 		}
 		return results, nil
 	case llm.Assistant:
@@ -87,23 +85,12 @@ func (m *Model) items(msg llm.Message) ([]any, error) {
 	return nil, invalid("unknown role " + strconv.Quote(string(msg.Role)))
 }
 
-// inputUser returns what a user says: a text, or parts where there are images.
+// inputUser returns what a user says.
 func inputUser(msg llm.Message) any {
-	if len(msg.Content.Images()) == 0 {
-		return msg.Text()
-	}
-	var parts []inputPart
-	for _, b := range msg.Content {
-		switch b := b.(type) {
-		case llm.Image:
-			parts = append(parts, inputPart{Type: "input_image", ImageURL: dataURL(b)})
-		case llm.Text:
-			if b.Text != "" {
-				parts = append(parts, inputPart{Type: "input_text", Text: b.Text})
-			}
-		}
-	}
-	return parts
+	return userContent(msg,
+		func(url string) inputPart { return inputPart{Type: "input_image", ImageURL: url} },
+		func(text string) inputPart { return inputPart{Type: "input_text", Text: text} },
+	)
 }
 
 // assistantItems converts a model's message. own means that the same provider produced it and gets its
