@@ -41,9 +41,9 @@ func Waits(s command.Streams) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("watch", "json")
 	cmd.AddCommand(
 		retry(s),
-		verb(s, "pause", "Keep calls waiting until they are resumed", "keeps calls waiting, whatever their policy says.", "pause", "paused"),
-		verb(s, "resume", "End the pause of calls", "ends the pause of calls: they go on in their waits.", "resume", "resumed"),
-		verb(s, "give-up", "End calls that wait with their last error", "ends calls: their clients get the last error.", "give-up", "given up"),
+		verb(s, "pause", "Keep calls waiting until they are resumed", "keeps calls waiting, whatever their policy says.", "paused"),
+		verb(s, "resume", "End the pause of calls", "ends the pause of calls: they go on in their waits.", "resumed"),
+		verb(s, "give-up", "End calls that wait with their last error", "ends calls: their clients get the last error.", "given up"),
 	)
 	return cmd
 }
@@ -163,15 +163,15 @@ func retry(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// verb is a command for calls that wait, which are named.
-func verb(s command.Streams, use, short, long, do, done string) *cobra.Command {
+// verb is a command for calls that wait, which are named. do is its name here and at the gateway.
+func verb(s command.Streams, do, short, long, done string) *cobra.Command {
 	var a asking
 	a.Streams = s
 	cmd := &cobra.Command{
-		Use:     use + " CALL...",
+		Use:     do + " CALL...",
 		Short:   short,
-		Long:    use + " " + long + " CALL is a number of `ridethrough waits`." + exits,
-		Example: "  ridethrough waits " + use + " 17",
+		Long:    do + " " + long + " CALL is a number of `ridethrough waits`." + exits,
+		Example: "  ridethrough waits " + do + " 17",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.act(cmd, args, do, done) },
 	}
