@@ -30,7 +30,9 @@ const (
 	LostPart  = "▲ A part of this conversation was lost in the store"
 	Canceled  = "Canceled."
 	Paused    = "▲ Paused: no model is asked until /unpause, and what you say waits"
-	Unpaused  = "· the conversation goes on"
+	// PausedShort is Paused for narrow screens.
+	PausedShort = "▲ Paused · /unpause ends that"
+	Unpaused    = "· the conversation goes on"
 )
 
 // compactedAsAsked is Compacted where the user has asked for it.

@@ -100,7 +100,7 @@ func (m *model) questionLines() []string {
 		lines = append(lines[:most], "… (the arguments are longer than the screen has room for)")
 	}
 	for i := range lines {
-		lines[i] = m.paint.strong(lines[i])
+		lines[i] = m.paint.strong(truncate(lines[i], m.width))
 	}
 	return append(lines, truncate("  y yes · n no · a always for this tool in this conversation", m.width))
 }

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
@@ -30,7 +31,7 @@ func (m *model) paste(text string) tea.Cmd {
 		return nil
 	}
 	if len(text) > maxPasteBytes || lines > maxPasteLines {
-		placeholder := fmt.Sprintf("[pasted %d: %d lines]", len(m.pastes)+1, lines)
+		placeholder := fmt.Sprintf("[pasted %d: %s]", len(m.pastes)+1, plural.Count(lines, "line", "lines"))
 		m.pastes[placeholder], text = text, placeholder
 	}
 	m.composer.InsertString(text)

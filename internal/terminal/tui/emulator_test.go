@@ -8,13 +8,14 @@ import (
 )
 
 // emulator is a terminal as far as this program needs one: a screen and its
-// scrollback. All characters are one column wide.
+// scrollback, which gets what is erased from the first row on. All characters are one column wide.
 type emulator struct {
 	cols, rows int
 	gone       []string // what has scrolled out of the screen
 	screen     [][]rune
 	x, y       int
 	last       rune
+	saved      [2]int // the cursor
 }
 
 // emulate returns what a terminal shows of an output, the scrollback first, without
@@ -47,6 +48,10 @@ func (e *emulator) write(s string) {
 				e.control(m[3], m[2])
 			case m[4] == "M" && e.y > 0:
 				e.y--
+			case m[4] == "7":
+				e.saved = [2]int{e.x, e.y}
+			case m[4] == "8":
+				e.x, e.y = e.saved[0], e.saved[1]
 			}
 			s = s[len(m[0]):]
 			continue
@@ -114,6 +119,13 @@ func (e *emulator) control(what, with string) {
 		from, to := map[int]int{0: e.x}[n], map[int]int{0: e.cols, 1: e.x + 1, 2: e.cols}[n]
 		copy(row[from:to], e.blank())
 	case "J":
+		if e.x+e.y+n == 0 { // as tmux does
+			for _, row := range e.screen {
+				if line := text(row); line != "" {
+					e.gone = append(e.gone, line)
+				}
+			}
+		}
 		copy(row[map[int]int{0: e.x}[n]:], e.blank())
 		for y := map[int]int{0: e.y + 1}[n]; y < e.rows; y++ {
 			e.screen[y] = e.blank()

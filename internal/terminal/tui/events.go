@@ -1,13 +1,13 @@
 package tui
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/llm"
@@ -63,7 +63,7 @@ func (m *model) onEvent(e wire.Event) tea.Cmd {
 	case wire.ConversationResumed:
 		m.onPaused(false)
 	case wire.RecordLost:
-		m.emit(m.paint.red(display.LostPart))
+		m.printWrapped(m.paint.red, display.LostPart)
 	case wire.ConnectionLost:
 		m.lost, m.lostDue = &b, dueAfter(time.Duration(b.Delay))
 	case wire.ConnectionBack:
@@ -119,7 +119,7 @@ func (m *model) onTurnStart(e turn.Start) {
 	again, failing := m.turn.returned, m.turn.failing && m.turn.id == ""
 	m.turn = turnState{id: id, started: time.Now(), failing: failing}
 	m.wait = nil
-	m.foldFailure(false)
+	m.foldFailure(true)
 	if again.id == id && id != "" {
 		m.onUserMessage(turn.UserMessage{Text: again.text}) // this turn has none: it is in the conversation already
 	}
@@ -151,7 +151,7 @@ func (m *model) onUserMessage(e turn.UserMessage) {
 	lines := wrap(printable.Text(typed), m.width-2)
 	if len(lines) > maxPromptLines {
 		more := len(lines) - maxPromptLines
-		lines = append(lines[:maxPromptLines], fmt.Sprintf("… %d more lines", more))
+		lines = append(lines[:maxPromptLines], "… "+plural.Count(more, "more line", "more lines"))
 	}
 	for i, line := range lines {
 		mark := "  "
@@ -192,7 +192,7 @@ func (m *model) onRestart() {
 	m.finishAnswer()
 	m.calls, m.wait = nil, nil
 	if partial {
-		m.emit(m.paint.amber(display.Restarted))
+		m.printWrapped(m.paint.amber, display.Restarted)
 	}
 }
 
@@ -249,7 +249,7 @@ func outputLines(output string) []string {
 		}
 	}
 	if all > maxOutputLines {
-		shown = append(shown, fmt.Sprintf("… %d more lines", all-maxOutputLines))
+		shown = append(shown, "… "+plural.Count(all-maxOutputLines, "more line", "more lines"))
 	}
 	return shown
 }

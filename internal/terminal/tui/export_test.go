@@ -107,6 +107,9 @@ func NewScreen(out term.File) Screen {
 // Print prints a text above the next view.
 func (s Screen) Print(text string) { s.print(text, nil)() }
 
+// Narrowed notes that the terminal has become narrower.
+func (s Screen) Narrowed(width int) { s.narrowed(width) }
+
 // Draw draws a view.
 func (s Screen) Draw(v tea.View) { s.draw(v) }
 

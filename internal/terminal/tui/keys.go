@@ -135,9 +135,12 @@ func (m *model) failureKey(k string) (cmd tea.Cmd, taken bool) {
 	return nil, false
 }
 
-// chooseModel begins the command that changes the model.
+// modelPrompt begins the command that changes the model.
+const modelPrompt = "/model "
+
+// chooseModel lets the user choose another model.
 func (m *model) chooseModel() tea.Cmd {
-	m.composer.SetValue("/model ")
+	m.composer.SetValue(modelPrompt)
 	return m.complete()
 }
 
@@ -174,8 +177,11 @@ func (m *model) onEsc() tea.Cmd {
 	twice := now.Sub(m.keyTimes.esc) < escInterval
 	m.keyTimes.esc = now
 	switch {
+	case m.composer.Value() == modelPrompt: // of the key m: the keys of the wait act again
+		m.keyTimes.esc = time.Time{}
+		m.clearComposer()
 	case len(m.completions.all) > 0:
-		m.completions = completions{}
+		m.keyTimes.esc, m.completions = time.Time{}, completions{}
 	case m.turn.id != "" && m.turn.cancelingSince.IsZero() && twice:
 		return m.cancelTurn()
 	case m.showDetails:

@@ -157,38 +157,6 @@ func TestWait_KeyMMovesTheTurnToAnotherModel(t *testing.T) {
 	})
 }
 
-// What does not pass by itself is not offered to be tried again.
-func TestFailure_OffersNoTryThatCannotHelp(t *testing.T) {
-	for _, kind := range []fault.Kind{fault.Auth, fault.Invalid, fault.Refused, fault.TooLong} {
-		synctest.Test(t, func(t *testing.T) {
-			s := start(t, config(newService(t, llmtest.Fails(&fault.Error{Kind: kind, Status: 400, Message: "no"}))), 80, 24)
-			s.types("x")
-			s.sees("Nothing is lost")
-			if screen := s.screen(); strings.Contains(screen, "tries again") {
-				t.Errorf("%v: got an offer to try again, want none:\n%s", kind, screen)
-			}
-		})
-	}
-}
-
-func TestFailure_StaysForTenSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		refused := &fault.Error{Kind: fault.Auth, Status: 401, Message: "bad key"}
-		s := start(t, config(newService(t, llmtest.Fails(refused), llmtest.Says("Now I can."))), 80, 24)
-		s.types("one")
-		s.sees("Failed: authentication. Check the key for acme and try again.")
-		s.types("two")
-		if live := s.live(); !strings.Contains(live, "Failed: authentication") {
-			t.Errorf("view after a second: got no failure, want it:\n%s", s.screen())
-		}
-		s.wait(11 * time.Second)
-		if live := s.live(); strings.Contains(live, "Failed: authentication") {
-			t.Errorf("view after ten seconds: got the failure, want none:\n%s", live)
-		}
-		s.sees("Failed: authentication", "Now I can.")
-	})
-}
-
 func TestAnswer_BrokenOffIsMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, config(newService(t, llmtest.Breaks("The first half", &fault.Error{Kind: fault.Truncated, Message: "stream dropped"}))), 80, 24)
@@ -246,6 +214,24 @@ func TestEnter_OnTheCanceledPromptAsksOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What m has opened, Esc closes, which is no part of a double press.
+func TestEsc_ClosesTheChoiceOfAModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := config(newService(t, fails(9, llmtest.Says("never"))...))
+		c.Models = func() []string { return []string{"acme/small"} }
+		s := start(t, c, 80, 24)
+		s.types("x")
+		s.keys("m")
+		s.sees("/model acme/small")
+		s.keys("esc")
+		s.misses("/model acme/small")
+		s.sees("r now")
+		s.keys("esc")
+		s.misses("Canceled.")
+		s.sees("Press Esc again to cancel")
+	})
 }
 
 func TestEsc_TwiceCancels(t *testing.T) {

@@ -59,11 +59,14 @@ func (ps *plainSession) setPaused(ctx context.Context, name string) error {
 		ps.line(alreadyPaused(ps.paused))
 		return nil
 	}
-	return ps.conv.Do(ctx, pauseOf(name))
+	err := ps.conv.Do(ctx, pauseOf(name))
+	ps.unpausing = err == nil && name == "unpause"
+	return err
 }
 
 // onPaused shows that the conversation is paused, or goes on.
 func (ps *plainSession) onPaused(paused bool) {
+	ps.unpausing = false
 	if ps.paused == paused {
 		return
 	}

@@ -187,10 +187,14 @@ func (m *model) pickLine(e Entry) string {
 // pickHints are what else is known of the selected conversation, and the keys.
 func (m *model) pickHints() string {
 	keys := []string{"Enter continues", "Esc goes back"}
-	if len(m.picker.found) > 0 {
-		keys = append(aboutEntry(m.picker.found[m.picker.selected], time.Now())[1:], keys...)
+	if len(m.picker.found) == 0 {
+		return strings.Join(keys, " · ")
 	}
-	return strings.Join(keys, " · ")
+	about := aboutEntry(m.picker.found[m.picker.selected], time.Now())[1:]
+	for len(about) > 0 && lipgloss.Width(strings.Join(slices.Concat(about, keys), " · "))+3 > m.width {
+		about = about[:len(about)-1]
+	}
+	return strings.Join(slices.Concat(about, keys), " · ")
 }
 
 // minTitle is the width that a title has before details of a conversation are shown.

@@ -37,6 +37,7 @@ type plainSession struct {
 	spending  spending
 	wait      *policy.Wait
 	paused    bool // the conversation is
+	unpausing bool // its pause has been ended, which is not shown yet
 	failed    *Failure
 	begun     turn.Start // of the last turn
 	question  question
@@ -85,7 +86,7 @@ func (ps *plainSession) loop(ctx context.Context) error {
 		return err
 	}
 	lines := ps.readLines(ctx)
-	for lines != nil || len(ps.openTurns) > 0 && !ps.paused {
+	for lines != nil || len(ps.openTurns) > 0 && (!ps.paused || ps.unpausing) {
 		var events chan wire.Event
 		if ps.feed != nil {
 			events = ps.feed.events

@@ -55,12 +55,12 @@ func (m *model) onProviderEvent(id string, e turn.Event) tea.Cmd {
 		m.onWaiting(e)
 	case turn.Recovered:
 		m.wait, m.turn.failing = nil, false
-		m.emit(m.paint.green(display.Recovered(e.Retries, e.Waited)))
+		m.printWrapped(m.paint.green, display.Recovered(e.Retries, e.Waited))
 		return m.notifyUser("The provider is back")
 	case turn.MCPRetry:
 		m.printWrapped(m.paint.amber, display.MCPRetry(e))
 	case turn.MCPRecovered:
-		m.emit(m.paint.green(display.Recovered(e.Retries, e.Waited)))
+		m.printWrapped(m.paint.green, display.Recovered(e.Retries, e.Waited))
 	case turn.Switched:
 		m.wait = nil
 		m.printWrapped(m.paint.amber, display.Switched(e))

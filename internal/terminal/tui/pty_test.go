@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -53,13 +54,7 @@ type terminal struct {
 // startInTerminal runs the program in a pseudo-terminal; a mute one answers no queries.
 func startInTerminal(t *testing.T, c tui.Config, mute bool) *terminal {
 	t.Helper()
-	master, tty, err := pty.Open()
-	if err != nil {
-		t.Skip("there are no pseudo-terminals here: ", err)
-	}
-	if err := pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
-		t.Fatalf("set size: %v", err)
-	}
+	master, tty := openPTY(t)
 	before, err := term.GetState(tty.Fd())
 	if err != nil {
 		t.Fatalf("read settings: %v", err)
@@ -73,6 +68,29 @@ func startInTerminal(t *testing.T, c tui.Config, mute bool) *terminal {
 	go w.watch()
 	go func() { w.ended <- tui.Run(ctx, c) }()
 	return w
+}
+
+// openPTY opens a pseudo-terminal of 80 columns. To close its master hangs up at once: package pty leaves it in the
+// blocking mode, in which a file stays open for as long as it is read.
+func openPTY(t *testing.T) (master, tty *os.File) {
+	t.Helper()
+	blocking, tty, err := pty.Open()
+	if err != nil {
+		t.Skip("there are no pseudo-terminals here: ", err)
+	}
+	defer blocking.Close()
+	if err := pty.Setsize(blocking, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+		t.Fatalf("set size: %v", err)
+	}
+	fd, err := syscall.Dup(int(blocking.Fd()))
+	if err == nil {
+		err = syscall.SetNonblock(fd, true)
+	}
+	if err != nil {
+		t.Fatalf("open the master once more: %v", err)
+	}
+	syscall.CloseOnExec(fd)
+	return os.NewFile(uintptr(fd), blocking.Name()), tty
 }
 
 // watch reads the output and answers queries.
@@ -230,10 +248,14 @@ func TestRun_RestoresTheTerminalAfterCancel(t *testing.T) {
 	w.leavesNoInput()
 }
 
+// The terminal closes when the program has nothing more to write.
 func TestRun_EndsWhenTheTerminalCloses(t *testing.T) {
 	w := startInTerminal(t, config(newService(t, llmtest.Hangs())), false)
 	w.shows("/help")
-	_ = w.master.Close()
+	w.shows("\x1b[c") // the last query at the start
+	if err := w.master.Close(); err != nil {
+		t.Errorf("close the terminal: %v", err)
+	}
 	_ = w.end() // the error has no reader
 }
 

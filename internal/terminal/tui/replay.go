@@ -1,11 +1,11 @@
 package tui
 
 import (
-	"fmt"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -81,7 +81,7 @@ func (m *model) printReplay() tea.Cmd {
 			m.dequeue(e.ID)
 		}
 		if i == begin-1 {
-			m.emit(m.paint.faint(fmt.Sprintf("… %d earlier turns", earlier)))
+			m.emit(m.paint.faint("… " + plural.Count(earlier, "earlier turn", "earlier turns")))
 		}
 	}
 	m.replay.printing = false

@@ -55,7 +55,7 @@ func (s *screen) Write(b []byte) (int, error) {
 	sent := withoutDrawing.Replace(string(b))
 	switch {
 	case returned:
-		sent = s.top() + ansi.EraseScreenBelow + sent
+		sent = s.top() + eraseBelow + sent
 		s.has, s.extra = drawing{}, 0
 	case taken || !s.released:
 		sent = s.top() + sent + s.frame()
@@ -135,11 +135,15 @@ func (d drawing) rowsAboveCursor(width int) int {
 // top moves the cursor to the beginning of the view.
 func (s *screen) top() string { return "\r" + up(s.has.y+s.extra) }
 
+// eraseBelow erases from the beginning of a row on, and that row by itself: what is erased from the beginning of the
+// window on, some terminals (tmux) keep in the scrollback.
+var eraseBelow = ansi.SaveCursor + ansi.EraseLineRight + ansi.CursorDown(1) + ansi.EraseScreenBelow + ansi.RestoreCursor
+
 // changes draws what is not on the terminal; "": all is.
 func (s *screen) changes() string {
 	switch {
 	case s.extra > 0: // erased, or a terminal that becomes wider joins the rows again
-		return s.top() + ansi.EraseScreenBelow + s.frame()
+		return s.top() + eraseBelow + s.frame()
 	case s.above.Len() > 0 || len(s.want.lines) != len(s.has.lines):
 		return s.top() + s.frame()
 	case slices.Equal(s.want.lines, s.has.lines) && s.want.x == s.has.x && s.want.y == s.has.y:
@@ -172,7 +176,12 @@ func (s *screen) frame() string {
 		}
 		b.WriteString(s.colored(line) + ansi.EraseLineRight)
 	}
-	b.WriteString(ansi.EraseScreenBelow + wrapAgain) // not from the first row: some terminals (tmux) keep what is erased there
+	if len(s.want.lines) == 0 {
+		b.WriteString(eraseBelow)
+	} else {
+		b.WriteString(ansi.EraseScreenBelow)
+	}
+	b.WriteString(wrapAgain)
 	s.has, s.extra = s.want, 0
 	b.WriteString(s.has.cursorFrom(max(0, len(s.has.lines)-1)))
 	return b.String()

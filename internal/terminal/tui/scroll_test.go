@@ -113,6 +113,22 @@ func TestScreen_PrintsAboveEachView(t *testing.T) {
 	}
 }
 
+// A terminal that becomes narrower has rewrapped the view, which may then begin in its first row.
+func TestScreen_NarrowedLeavesNoCopy(t *testing.T) {
+	var out output
+	s := tui.NewScreen(&out)
+	_, _ = s.Write([]byte("\x1b[?2004h"))
+	cursor := tea.NewCursor(2, 2)
+	s.Draw(tea.View{Content: strings.Repeat("x", 60) + "\n\n>\nkeys", Cursor: cursor})
+	rewrapped := strings.Repeat("x", 60) + "\r\n\r\n>\r\nkeys\r\x1b[A\x1b[2C"
+	out.Reset()
+	s.Narrowed(40)
+	s.Draw(tea.View{Content: "short\n\n>\nkeys", Cursor: cursor})
+	if got := shown(emulate(rewrapped+out.String(), 40, 12)); !slices.Equal(got, []string{"short", "", ">", "keys"}) {
+		t.Errorf("narrower terminal: got %q, want the view once", got)
+	}
+}
+
 // The terminal is handed back for a while, such as to the shell by Ctrl+Z, and what is said meanwhile is drawn after
 // that.
 func TestScreen_DrawsNothingWhileItIsReturned(t *testing.T) {

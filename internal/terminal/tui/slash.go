@@ -179,7 +179,7 @@ func (m *model) announceModel() {
 	if m.turn.retryable && m.turn.id == "" {
 		text += "; r asks it what failed"
 	}
-	m.emit(m.paint.faint(truncate(text, m.width)))
+	m.printWrapped(m.paint.faint, text)
 }
 
 // resume continues another conversation, which the user may choose from a list.

@@ -46,7 +46,7 @@ func (m *model) setTitle(title string) tea.Cmd {
 			return
 		}
 		m.settings.Title = title
-		m.emit(m.paint.faint(truncate("· "+titledLine(title), m.width)))
+		m.printWrapped(m.paint.faint, "· "+titledLine(title))
 	})
 }
 

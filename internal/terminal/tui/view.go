@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
@@ -110,11 +111,11 @@ func (m *model) statusLines() []string {
 func (m *model) statusLine(now time.Time) string {
 	switch {
 	case !m.turn.cancelingSince.IsZero():
-		return m.paint.amber(truncate("Canceling… (Ctrl+C again quits; the conversation is kept)", m.width))
+		return m.paint.amber(m.fitting("Canceling… (Ctrl+C again quits; the conversation is kept)", "Canceling… (Ctrl+C again quits)"))
 	case m.lost != nil:
 		return m.paint.amber(truncate(lostLine(m.lostDue.Sub(now), int(m.lost.Retry), now, m.width), m.width))
 	case m.paused:
-		return m.paint.amber(truncate(display.Paused, m.width))
+		return m.paint.amber(m.fitting(display.Paused, display.PausedShort))
 	case m.wait != nil:
 		var keys []string
 		if !m.hasDraft() {
@@ -127,6 +128,16 @@ func (m *model) statusLine(now time.Time) string {
 		return m.paint.faint("· opening…")
 	}
 	return ""
+}
+
+// fitting returns the first of texts that fits into a row, or what fits of the last.
+func (m *model) fitting(texts ...string) string {
+	for _, text := range texts {
+		if lipgloss.Width(text) < m.width {
+			return text
+		}
+	}
+	return truncate(texts[len(texts)-1], m.width)
 }
 
 // lostLine says that the server, not a provider, cannot be reached; turns continue there.
@@ -210,16 +221,16 @@ func (m *model) completionLines() []string {
 	return lines
 }
 
-// footer is the line below the composer: a hint, or the keys that act now.
+// footer is what is below the composer: a hint, or the keys that act now.
 func (m *model) footer() []string {
-	line := m.keyHints()
 	switch {
 	case m.hint != "":
-		line = m.hint
+		lines := m.wrapped(m.paint.faint, "  "+m.hint)
+		return lines[:min(len(lines), max(1, m.height/6))]
 	case m.height < 4:
 		return nil
 	}
-	return []string{m.paint.faint(truncate("  "+line, m.width))}
+	return []string{m.paint.faint(truncate("  "+m.keyHints(), m.width))}
 }
 
 func (m *model) keyHints() string {
@@ -233,19 +244,23 @@ func (m *model) keyHints() string {
 		}
 	}
 	busy, empty := m.turn.id != "", !m.hasDraft()
+	other, reset := "m another model", "w waits for the reset"
+	if m.width < 60 {
+		other, reset = "m model", "w waits"
+	}
 	waits := m.wait != nil && m.lost == nil && empty
 	add(waits, "r now")
-	add(waits && m.width >= 60, "m another model")
+	add(waits, other)
 	add(waits, "d details")
 	failed := !busy && m.turn.retryable && empty
-	add(failed && m.turn.ofWindow, "w waits for the reset")
-	add(failed && m.turn.ofWindow && m.width >= 60, "m another model")
+	add(failed && m.turn.ofWindow, reset)
+	add(failed && m.turn.ofWindow, other)
 	add(failed, "r tries again")
 	_, isCommand := parseCommand(m.composer.Value())
 	add(busy && !empty && !isCommand, "Enter queues")
 	add(busy && isCommand, "Enter runs it")
 	add(len(m.queue) > 0 && empty, "↑ takes back")
-	add(len(m.queue) > 0 && empty && busy, "Tab sends it now")
+	add(len(m.queue) > 0 && empty && busy && !m.paused, "Tab sends it now")
 	add(busy, "Ctrl+C cancels")
 	add(!busy, cmp.Or(printable.Line(m.settings.Model), "no model"))
 	add(!busy, "/help")
