@@ -1,6 +1,7 @@
 package sharing
 
 import (
+	"maps"
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/fleet"
@@ -11,9 +12,11 @@ import (
 const limitsKind = "limits" // of the messages
 
 // JoinLimits has the limits of an upstream, which the table knows by a name, be one with those of the other replicas.
+// Another upstream that had the name before is not heard of any more.
 func (s *Sharing) JoinLimits(upstream, name string, t *ratelimit.Table) {
 	l := &limits{fleet: s.fleet, upstream: upstream, name: name, table: t}
 	s.mu.Lock()
+	maps.DeleteFunc(s.limits, func(_ string, old *limits) bool { return old.name == name && old.table == t })
 	s.limits[upstream] = l
 	s.mu.Unlock()
 	t.Join(name, l)
