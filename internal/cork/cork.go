@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/socket"
 )
 
 const (
@@ -63,7 +65,7 @@ func Dial(dial func(ctx context.Context, network, addr string) (net.Conn, error)
 		if err != nil {
 			return nil, err
 		}
-		return newConn(c, small), nil
+		return newConn(socket.New(c), small), nil
 	}
 }
 
@@ -77,7 +79,7 @@ func (l Listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newConn(c, fills), nil
+	return newConn(socket.New(c), fills), nil
 }
 
 // connKey is the key of a Conn in a context.

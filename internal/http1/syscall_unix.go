@@ -2,7 +2,11 @@
 
 package http1
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/ridethrough/ridethrough/internal/socket"
+)
 
 // systemCalls reports whether connections can be read without waiting.
 const systemCalls = true
@@ -10,18 +14,15 @@ const systemCalls = true
 // tryPeek reads without waiting. There must be nothing to read, and no end.
 func (c *conn) tryPeek(fd uintptr) bool {
 	var b [1]byte
-	_, err := syscall.Read(int(fd), b[:])
-	c.silent = err == syscall.EAGAIN || err == syscall.EINTR
+	_, err := socket.Read(fd, b[:])
+	c.silent = err == syscall.EAGAIN
 	return true
 }
 
 // tryRead reads without waiting; false: there is nothing yet, and no buffer is taken.
 func (c *conn) tryRead(fd uintptr) bool {
 	c.buf = buffers.Get().(*[bufSize]byte)
-	c.n, c.errno = syscall.Read(int(fd), c.buf[:])
-	for c.errno == syscall.EINTR {
-		c.n, c.errno = syscall.Read(int(fd), c.buf[:])
-	}
+	c.n, c.errno = socket.Read(fd, c.buf[:])
 	if c.errno != syscall.EAGAIN {
 		return true
 	}

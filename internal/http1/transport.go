@@ -17,6 +17,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/socket"
 )
 
 // Transport sends requests over pooled connections. The zero Transport works. It may be used by many
@@ -131,7 +133,7 @@ func (t *Transport) connect(req *http.Request, fresh bool) (*conn, error) {
 	raw, err := apart(ctx, dial, net.JoinHostPort(req.URL.Hostname(), port))
 	switch {
 	case err == nil:
-		return newConn(raw, req.URL.Host), nil
+		return newConn(socket.New(raw), req.URL.Host), nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}

@@ -1,0 +1,137 @@
+//go:build linux && !race
+
+package socket
+
+import (
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"unsafe"
+)
+
+// most is the size up to which a read or a write is not announced. The kernel copies so much in a few microseconds.
+const most = 32 << 10
+
+// Conn is a TCP connection. It does what net.TCPConn does.
+type Conn struct {
+	*net.TCPConn
+	raw     syscall.RawConn
+	in, out call
+}
+
+// call is a system call that is tried until it need not wait.
+type call struct {
+	mu  sync.Mutex            // there is one at a time
+	try func(fd uintptr) bool // made once
+	p   []byte
+	n   int
+	err error
+}
+
+// New returns a connection as a Conn where that is possible, or as it is.
+func New(c net.Conn) net.Conn {
+	t, ok := c.(*net.TCPConn)
+	if !ok {
+		return c
+	}
+	raw, err := t.SyscallConn()
+	if err != nil {
+		return c
+	}
+	made := &Conn{TCPConn: t, raw: raw}
+	made.in.try, made.out.try = made.in.read, made.out.write
+	return made
+}
+
+// NetConn returns the connection below.
+func (c *Conn) NetConn() net.Conn { return c.TCPConn }
+
+// Read implements net.Conn.
+func (c *Conn) Read(p []byte) (int, error) {
+	if len(p) == 0 || len(p) > most {
+		return c.TCPConn.Read(p)
+	}
+	c.in.mu.Lock()
+	defer c.in.mu.Unlock()
+	c.in.begin(p)
+	n, err := c.in.end("read", c, c.raw.Read(c.in.try))
+	if n == 0 && err == nil {
+		return 0, io.EOF
+	}
+	return n, err
+}
+
+// Write implements net.Conn.
+func (c *Conn) Write(p []byte) (int, error) {
+	if len(p) == 0 || len(p) > most {
+		return c.TCPConn.Write(p)
+	}
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	c.out.begin(p)
+	return c.out.end("write", c, c.raw.Write(c.out.try))
+}
+
+func (k *call) begin(p []byte) { k.p, k.n, k.err = p, 0, nil }
+
+// end returns the result, as a net.TCPConn does. failed is why the call could not be made, such as a deadline.
+func (k *call) end(name string, c *Conn, failed error) (n int, err error) {
+	k.p = nil
+	if op, ok := failed.(*net.OpError); ok {
+		failed = op.Err
+	}
+	switch {
+	case failed != nil:
+		err = failed
+	case k.err != nil:
+		err = os.NewSyscallError(name, k.err)
+	default:
+		return k.n, nil
+	}
+	return k.n, &net.OpError{Op: name, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+}
+
+// read reads once; false: there is nothing yet.
+func (k *call) read(fd uintptr) bool {
+	k.n, k.err = Read(fd, k.p)
+	return k.err != syscall.EAGAIN
+}
+
+// write writes all; false: the rest has to wait.
+func (k *call) write(fd uintptr) bool {
+	for k.n < len(k.p) {
+		n, err := write(fd, k.p[k.n:])
+		switch {
+		case err == syscall.EAGAIN:
+			return false
+		case err != nil:
+			k.err = err
+			return true
+		}
+		k.n += n
+	}
+	return true
+}
+
+// Read reads once from a socket that does not block, at least one byte. The error is a syscall.Errno, or nil.
+func Read(fd uintptr, p []byte) (int, error) { return do(syscall.SYS_READ, fd, p) }
+
+func write(fd uintptr, p []byte) (int, error) { return do(syscall.SYS_WRITE, fd, p) }
+
+// do makes a system call that is not announced.
+func do(trap, fd uintptr, p []byte) (int, error) {
+	for {
+		n, _, errno := syscall.RawSyscall(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		switch errno {
+		case 0:
+			return int(n), nil
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			return 0, syscall.EAGAIN
+		default:
+			return 0, errno
+		}
+	}
+}
