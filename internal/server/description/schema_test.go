@@ -269,7 +269,27 @@ type providerRetry struct {
 	RequestID  string    `json:"requestId,omitzero"`  // the provider's, for its support
 	MaxRetries int       `json:"maxRetries,omitzero"` // left out: there is no limit
 	Deadline   time.Time `json:"deadline,omitzero"`   // the latest end of waiting; left out: no budget bounds it
-	Reason     string    `json:"reason"`              // whose wait it is: "schedule" or "hint"
+	OpensAt    time.Time `json:"opensAt,omitzero"`    // when the usage window that is spent opens again
+	Reason     string    `json:"reason"`              // whose wait it is: "schedule", "hint" of the provider, or "window" until opensAt
+
+	CachedUntil time.Time `json:"cachedUntil,omitzero"` // when the provider forgets the prompt: a try after it costs more input
+	CacheTokens int64     `json:"cacheTokens,omitzero"` // that it has of the prompt
+}
+
+// providerError has the members of a turn.Error.
+type providerError struct {
+	llm.Name
+	Upstream   string    `json:"upstream,omitzero"`      // the configured name of the upstream
+	Message    string    `json:"message"`                // as of provider-retry
+	Kind       string    `json:"kind"`                   // as of provider-retry
+	Code       string    `json:"code,omitzero"`          // as of provider-retry
+	RequestID  string    `json:"requestId,omitzero"`     // the provider's, for its support
+	Retries    int       `json:"retries"`                // how often it was tried again
+	WaitedMs   int64     `json:"waitedMs"`               // in all
+	RetryAfter int64     `json:"retryAfterMs,omitzero"`  // how long the provider asks to wait, which the policy does not allow
+	Committed  bool      `json:"committed,omitzero"`     // some of the answer had arrived, so that it was not asked for again
+	Images     bool      `json:"imagesRefused,omitzero"` // the model does not take the images of the request
+	OpensAt    time.Time `json:"opensAt,omitzero"`       // when the usage window that is spent opens again
 }
 
 // mcpRetry has the members of a turn.MCPRetry.
@@ -309,6 +329,8 @@ func members(t reflect.Type) reflect.Type {
 	switch t {
 	case reflect.TypeFor[turn.Retry]():
 		return reflect.TypeFor[providerRetry]()
+	case reflect.TypeFor[turn.Error]():
+		return reflect.TypeFor[providerError]()
 	case reflect.TypeFor[turn.MCPRetry]():
 		return reflect.TypeFor[mcpRetry]()
 	case reflect.TypeFor[turn.MCPRecovered]():
