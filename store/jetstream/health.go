@@ -103,7 +103,7 @@ func (s *embeddedServer) addHealth(h *store.Health) {
 	}
 	s.addLosses(h)
 	if s.syncLatency > slowSync {
-		h.Warnings = append(h.Warnings, fmt.Sprintf("an fsync of the disk takes %v, and every append waits for one", s.syncLatency))
+		h.Warnings = append(h.Warnings, fmt.Sprintf("the disk is slow: it takes %v to sync a write, and all that is stored waits for one", s.syncLatency.Round(time.Millisecond)))
 	}
 }
 
