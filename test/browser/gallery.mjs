@@ -70,6 +70,16 @@ async function take(state, address, all, before = async () => {}) {
 
 const plain = (names) => names.map((v) => [v, v])
 const opened = (page) => page.evaluate(() => document.querySelectorAll('main details').forEach((d) => (d.open = true))).then(() => page.waitForTimeout(400))
+const refused = async (page) => {
+  await page.getByLabel('Token').fill('not the token')
+  await page.getByRole('button', { name: 'Open' }).click()
+  await shown(page, /does not accept/)
+}
+const attached = async (page) => {
+  const picture = async (name) => ({ name, mimeType: 'image/png', buffer: await page.screenshot() })
+  await page.locator('input[type=file]').setInputFiles([await picture('the attic.png'), await picture('a-picture-of-the-cellar-with-a-very-long-name-of-its-own.png'), { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('no') }])
+  await shown(page, /Not attached/)
+}
 const begins = (state) => state.startsWith(only.slice(0, state.length)) || only === ''
 
 if (begins('well')) {
@@ -80,13 +90,13 @@ if (begins('well')) {
   const [incident] = (await w.get('incidents')).incidents
   await take('well', w.page, [
     ...plain(views), ['traffic-open', 'traffic', opened], ['policy-open', 'policy', opened],
-    ['incident', `incidents/${incident.id}`, opened], ['conversation', `chat/${c.id}`, opened],
+    ['incident', `incidents/${incident.id}`, opened], ['conversation', `chat/${c.id}`, opened], ['attached', `chat/${c.id}`, attached],
   ])
 }
 
 if (begins('new')) await take('new', (await world(t)).page, [...plain(views), ['unknown-incident', 'incidents/none'], ['unknown-conversation', 'chat/none']])
 
-if (begins('locked')) await take('locked', (await world(t, { token: 'a-token-of-sixteen' })).page, [['now', 'now']])
+if (begins('locked')) await take('locked', (await world(t, { token: 'a-token-of-sixteen' })).page, [['now', 'now'], ['refused', 'now', refused]])
 
 if (begins('trouble') || begins('gone')) {
   const programs = ['claude-cli/2.1.329', 'claude-cli/2.1.329', 'claude-cli/2.1.329', 'claude-cli/2.1.329', 'claude-cli/2.1.329', 'codex_cli_rs/0.169.0', 'python-httpx/0.28']
@@ -103,7 +113,8 @@ if (begins('trouble') || begins('gone')) {
     await page.waitForTimeout(1500)
   }
   await take('trouble', w.page, [['council', 'council', council]])
-  await take('gone', w.page, all, async (page) => { // from the page: the server is needed for the next one
+  const first = ([name]) => (name === 'conversation' ? 0 : 1) // it is loaded before the connection is lost, and not again
+  await take('gone', w.page, all.toSorted((a, b) => first(a) - first(b)), async (page) => { // from the page: the server is needed for the next one
     await page.evaluate((hash) => (location.hash = hash), `#/chat/${c.id}`)
     await shown(page, 'And in the cellar?')
     await page.context().setOffline(true)

@@ -35,5 +35,5 @@ test('an incident has an address, a course and reports', async (t) => {
   assert.deepEqual(JSON.parse(json).course.points, [{ faults: { 'server overloaded': 3, 'server error': 1 }, waiting: 1 }])
   assert.equal(await page.getByRole('link', { name: 'Link to this incident' }).getAttribute('href'), `#/incidents/${id}`)
   await page.goto(w.page + '#/incidents/none')
-  await shown(page, 'No incident has this address. The latest 200 are kept.')
+  await shown(page, 'No incident has this address')
 })

@@ -152,3 +152,48 @@ test('incidents are in columns', async (t) => {
   assert.equal(left.length, 2)
   assert.equal(left[0], left[1])
 })
+
+test('rows share their columns, whatever buttons they have', async (t) => {
+  const s = await fake({ lists: () => ({ waits: [wait(1), wait(2, { state: 'paused', client: 'python-httpx/0.28' }), wait(3, { next: 'spare', client: 'codex' })], turns: [], upstreams: [] }) })
+  const page = await open(t, s.url, { context: { viewport: { width: 1440, height: 800 } } })
+  t.after(s.stop)
+  await shown(page, '3 calls wait')
+  for (const column of ['.model', '.spent']) {
+    const left = await page.locator(`.rows ${column}`).evaluateAll((all) => all.map((e) => Math.round(e.getBoundingClientRect().left)))
+    assert.deepEqual([left.length, new Set(left).size], [3, 1], `${column} begins at ${left}`)
+  }
+})
+
+test('buttons are large enough on a small screen', async (t) => {
+  const { w, all } = await troubled(t)
+  const page = await open(t, w.page, { context: { viewport: { width: 390, height: 800 } } })
+  for (const view of all) {
+    await page.goto(`${w.page}#/${view}`)
+    await ready(page, view)
+    const small = await page.locator('button').evaluateAll((all) => all.filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 40).map((e) => e.textContent))
+    assert.deepEqual(small, [], view)
+  }
+})
+
+test('the scale of a policy can be read at every width', async (t) => {
+  const w = await world(t)
+  for (const width of [390, 768, 1440]) {
+    const page = await open(t, w.page + '#/policy', { context: { viewport: { width, height: 800 } } })
+    await shown(page, 'In use here')
+    const height = await page.locator('.picture text').first().evaluate((e) => e.getBoundingClientRect().height)
+    assert.ok(height >= 11, `${height} px at ${width}`)
+  }
+})
+
+test('an address without a conversation says so, and offers nothing that cannot be done', async (t) => {
+  const w = await world(t)
+  const page = await open(t, w.page + '#/chat/none', { expects: /404|410/ })
+  await shown(page, 'No conversation has this address')
+  assert.equal(await page.getByLabel('Message').count(), 0)
+  assert.deepEqual(await page.locator('main button').allTextContents(), [])
+  const c = await w.post('conversations', { title: 'Soon deleted' })
+  await fetch(`${w.url}/-/conversations/${c.id}`, { method: 'DELETE' })
+  await page.goto(`${w.page}#/chat/${c.id}`)
+  await shown(page, 'This conversation was deleted')
+  assert.equal(await page.getByLabel('Message').count(), 0)
+})

@@ -156,7 +156,7 @@ test('a call that was never tried is not said to have failed', async (t) => {
   assert.match(await text(page, '.rows .spent'), /^not tried yetsince/)
   await page.context().setOffline(true)
   await shown(page, lost)
-  assert.equal(await text(page, '.sentence'), 'Not tried yet (1 call)')
+  assert.equal(await text(page, '.sentence'), 'Paused (1 call)')
 })
 
 test('a view that is opened without the server is loaded once it is back', async (t) => {
@@ -222,7 +222,8 @@ test('the token is taken from the fragment and removed from it', async (t) => {
   await page.reload()
   await shown(page, 'Nothing waits')
   const other = await open(t, w.page, { expects: /401/ })
-  await shown(other, 'This server needs its token')
+  await shown(other, 'This server needs a token')
+  assert.equal(await other.locator('nav, .notices').count(), 0) // nothing there can be seen
   await other.getByLabel('Token').fill('a-long-enough-token')
   await other.getByRole('button', { name: 'Open' }).click()
   await shown(other, 'Nothing waits')
@@ -231,7 +232,7 @@ test('the token is taken from the fragment and removed from it', async (t) => {
 test('a token in a later address of the open page is taken and removed', async (t) => {
   const w = await world(t, { token: 'a-long-enough-token' })
   const page = await open(t, w.page + '#token=wrong', { expects: /401/ })
-  await shown(page, 'This server needs its token')
+  await shown(page, 'This server needs a token')
   await page.getByLabel('Token').fill('wrong again')
   await page.keyboard.press('Enter')
   await shown(page, 'The server does not accept this token.')

@@ -21,7 +21,7 @@ test('a token that only reads shows waits without buttons, and one without see s
   await shown(reader, 'Server overloaded')
   assert.equal(await reader.getByRole('button', { name: /Retry now|Give up/ }).count(), 0)
   await reader.goto(w.page + '#/chat')
-  await shown(reader, 'Your token permits to read, not to write.')
+  await shown(reader, 'Your token allows reading only.')
   const admin = await open(t, w.page + '#token=the-secret-of-admin')
   await until('to see a button', () => admin.getByRole('button', { name: /Retry now/ }).first().isVisible())
   const user = await open(t, w.page + '#token=the-secret-of-use', { expects: /403/ })

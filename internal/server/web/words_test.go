@@ -27,6 +27,8 @@ type texts struct {
 	Recoveries []example         `json:"recoveries"`
 	Ends       []example         `json:"ends"`
 	Images     []example         `json:"images"`
+	Files      []example         `json:"files"`
+	Together   []example         `json:"together"`
 	Lines      map[string]string `json:"lines"`
 }
 
@@ -44,7 +46,7 @@ func TestWords_MatchTheTerminal(t *testing.T) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(texts{causes(), waits(), durations(), recoveries(), ends(), images(), lines()}); err != nil {
+	if err := e.Encode(texts{causes(), waits(), durations(), recoveries(), ends(), images(), imageFiles(), together(), lines()}); err != nil {
 		t.Fatalf("encode: %v", err)
 	}
 	text := bytes.ReplaceAll(b.Bytes(), []byte(`"},{"`), []byte("\"},\n{\""))
@@ -179,6 +181,61 @@ func images() (all []example) {
 			i := llm.Image{Name: name, MediaType: "image/png", Bytes: bytes, Width: 640, Height: 480}
 			all = append(all, example{Of: map[string]any{"name": name, "mediaType": i.MediaType, "bytes": bytes, "width": 640, "height": 480}, Words: i.String()})
 		}
+	}
+	return all
+}
+
+// imageFiles returns files of images, with what is in them or what is wrong with them. Zeros follow how a file begins.
+func imageFiles() (all []example) {
+	for _, file := range []struct {
+		begins string
+		bytes  int
+	}{
+		{"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x02\x80\x00\x00\x01\xe0", 24},
+		{"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x02\x80\x00\x00\x01\xe0", 23},
+		{"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIDAT\x00\x00\x02\x80\x00\x00\x01\xe0", 60},
+		{"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\xff\x00\x02\x80\x00\x00\x01\xe0", 60},
+		{"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x1f\x40\x00\x00\x1f\x41", 60},
+		{"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x1f\x40\x00\x00\x1f\x40", llm.MaxImage},
+		{"\x89PNG\r\n\x1a\n", llm.MaxImage + 1},
+		{"GIF89a\x80\x02\xe0\x01", 40},
+		{"GIF87a\x80\x02\xe0\x01", 9},
+		{"GIF88a\x80\x02\xe0\x01", 40},
+		{"\xff\xd8\xff\xe0\x00\x04ab\xff\xff\xc4\x00\x02\xff\xc2\x00\x0b\x08\x01\xe0\x02\x80", 40},
+		{"\xff\xd8\xff\xe0\x00\x01ab\xff\xc2\x00\x0b\x08\x01\xe0\x02\x80", 40},
+		{"\xff\xd8\xff\xe0\xff\xff", 40},
+		{"RIFF....WEBPVP8 ....\x00\x00\x00\x9d\x01\x2a\x80\x42\xe0\x01", 30},
+		{"RIFF....WEBPVP8 ....\x00\x00\x00\x9d\x01\x2b\x80\x02\xe0\x01", 30},
+		{"RIFF....WEBPVP8L....\x2f\x7f\xc2\x77\x00", 30},
+		{"RIFF....WEBPVP8X....\x00\x00\x00\x00\x7f\x02\x00\xdf\x01\x00", 30},
+		{"RIFF....WEBPVP8X....\x00\x00\x00\x00\x7f\x02\x00\xdf\x01\x00", 29},
+		{"RIFF....WAVE", 30},
+		{"", 0},
+	} {
+		data := make([]byte, file.bytes)
+		begins := file.begins[:copy(data, file.begins)]
+		i, err := llm.NewImage("a.png", data)
+		words := i.String()
+		if err != nil {
+			words = err.Error()
+		}
+		all = append(all, example{Of: map[string]any{"begins": []byte(begins), "bytes": file.bytes}, Words: words})
+	}
+	return all
+}
+
+// together returns sizes of images, with what is wrong with them in one message.
+func together() (all []example) {
+	for _, sizes := range [][]int{make([]int, llm.MaxImages), make([]int, llm.MaxImages+1), {llm.MaxImageBytes}, {llm.MaxImageBytes, 1}} {
+		images := make([]llm.Image, len(sizes))
+		for i, n := range sizes {
+			images[i].Bytes = n
+		}
+		words := ""
+		if err := llm.CheckImages(images); err != nil {
+			words = err.Error()
+		}
+		all = append(all, example{Of: map[string]any{"bytes": sizes}, Words: words})
 	}
 	return all
 }

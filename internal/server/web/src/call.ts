@@ -3,6 +3,7 @@ import type { Problem } from './api'
 import { headers } from './token'
 
 const timeout = 20_000 // ms
+const uploadRate = 50 // bytes of a request in each further ms: images take their time
 
 // Failure is why a request failed, in a sentence.
 export class Failure extends Error {
@@ -17,14 +18,15 @@ export class Failure extends Error {
 
 // ask sends a request to a path below /-/ and returns the answer, or throws a Failure.
 export async function ask(method: string, path: string, body?: unknown, accept = 'application/json'): Promise<Response> {
+  const text = body === undefined ? null : JSON.stringify(body)
   const sent = headers(body === undefined ? { Accept: accept } : { Accept: accept, 'Content-Type': 'application/json' })
   let answer: Response
   try {
     answer = await fetch('../' + path, {
       method,
       headers: sent,
-      body: body === undefined ? null : JSON.stringify(body),
-      signal: AbortSignal.timeout(timeout),
+      body: text,
+      signal: AbortSignal.timeout(timeout + (text?.length ?? 0) / uploadRate),
       cache: 'no-store',
     })
   } catch {

@@ -4,6 +4,7 @@ import { batch, effect, signal } from '@preact/signals'
 import { announce } from './announce'
 import type { Conversation, ConversationEvent, Decision, Problem, Summary } from './api'
 import { Failure, get, part, post } from './call'
+import { sent, type Attached } from './images'
 import { subscribe } from './live'
 import type { ServerEvent } from './sse'
 import { conversations, link } from './store'
@@ -13,8 +14,8 @@ import { attempt, capital, causeOf, headline, verb } from './words'
 export const transcript = signal<Transcript | null>(null)
 export const conversation = signal<Conversation | null>(null)
 
-// loadError is why the conversation cannot be shown; "": it can.
-export const loadError = signal('')
+// loadError is why the conversation cannot be shown; null: it can.
+export const loadError = signal<Failure | null>(null)
 
 let openId = ''
 
@@ -24,7 +25,7 @@ export function open(id: string): void {
   openId = id
   batch(() => {
     transcript.value = conversation.value = null
-    loadError.value = ''
+    loadError.value = null
   })
   subscribe(null)
   if (id) void load(id)
@@ -37,12 +38,12 @@ async function load(id: string): Promise<void> {
     batch(() => {
       conversation.value = c
       transcript.value = newTranscript(c)
-      loadError.value = ''
+      loadError.value = null
     })
     if (c.approval) announceApproval(c.approval)
     subscribe({ conversation: id, after: () => transcript.peek()?.seq ?? 0, receive, reconnected: () => update(reconnected) })
   } catch (error) {
-    if (id === openId) loadError.value = error instanceof Failure ? error.message : String(error)
+    if (id === openId) loadError.value = error instanceof Failure ? error : new Failure(String(error))
   }
 }
 
@@ -56,7 +57,7 @@ effect(() => {
 function onProblem(p: Problem): void {
   const id = openId
   if (p.code === 'wrong-sequence') return (open(''), open(id))
-  loadError.value = p.detail ?? p.title
+  loadError.value = new Failure(p.detail ?? p.title, p.status, p.code)
 }
 
 function update(change: (t: Transcript) => Transcript): void {
@@ -141,5 +142,5 @@ export function newInputId(): string {
 }
 
 // send adds a user message to a conversation.
-export const send = (conversation: string, id: string, text: string): Promise<unknown> =>
-  post(`conversations/${part(conversation)}/turns`, { id, text })
+export const send = (conversation: string, id: string, text: string, images: readonly Attached[]): Promise<unknown> =>
+  post(`conversations/${part(conversation)}/turns`, { id, text, ...(images.length > 0 ? { images: images.map(sent) } : {}) })

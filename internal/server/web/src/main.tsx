@@ -18,7 +18,7 @@ import { Now } from './views/now'
 import { Policies } from './views/policy'
 import { TrafficView } from './views/traffic'
 import { Upstreams } from './views/upstreams'
-import { lostBanner } from './words'
+import { aSentence, lostBanner } from './words'
 
 const views: Record<Name, { title: string; show: () => preact.ComponentChild }> = {
   now: { title: 'Now', show: () => <Now /> },
@@ -43,14 +43,14 @@ function Page() {
       <header class="bar">
         <a class="skip" href={`#/${name}`} onClick={(e) => (e.preventDefault(), main.current?.querySelector<HTMLElement>('h1')?.focus())}>Skip to the content</a>
         <span class="brand">ridethrough</span>
-        <nav aria-label="Views">
+        {link.value === 'denied' ? null : <nav aria-label="Views">
           {names.map((n) => (
             <a key={n} href={`#/${n}`} aria-current={n === name ? 'page' : undefined}>
               {views[n].title}{n === 'now' && waiting.value > 0 && lostAt.value === null ? <span class="count">{waiting.value}<span class="sr"> waiting</span></span> : null}
             </a>
           ))}
-        </nav>
-        <div class="ends"><Notices /><Connection /></div>
+        </nav>}
+        <div class="ends">{link.value === 'denied' ? null : <Notices />}<Connection /></div>
       </header>
       {lostAt.value === null ? null : <Lost since={lostAt.value} />}
       <Warnings />
@@ -86,7 +86,7 @@ function Lost({ since }: { since: number }) {
 // Warnings shows what needs the operator, such as a store that cannot be opened.
 function Warnings() {
   const all = warnings.keys.value
-  return all.length === 0 ? null : <div role="alert"><ul class="warnings">{all.map((text) => <li key={text}>{text}</li>)}</ul></div>
+  return all.length === 0 ? null : <div role="alert"><ul class="warnings">{all.map((text) => <li key={text}>{aSentence(text)}</li>)}</ul></div>
 }
 
 const typed = signal('')
@@ -105,8 +105,10 @@ function Locked() {
   }
   return (
     <form class="locked" onSubmit={open}>
-      <h1 tabIndex={-1}>This server needs its token</h1>
-      <p>It is in the server's configuration. The page keeps it until this tab is closed.</p>
+      <header class="title">
+        <h1 tabIndex={-1}>This server needs a token</h1>
+        <p>Ask its operator for one. This tab forgets it when it is closed.</p>
+      </header>
       <label>Token<input type="password" autoComplete="off" value={typed.value} onInput={(e) => (typed.value = e.currentTarget.value)} /></label>
       {refused.value || denial.value ? <p class="failed" role="alert">The server does not accept this token{denial.value ? `: ${denial.value}` : ''}.</p> : null}
       <button class="first">Open</button>

@@ -24,6 +24,9 @@ const transient = new Set(['rate-limited', 'overloaded', 'unavailable', 'truncat
 
 export const capital = (s: string): string => s.charAt(0).toUpperCase() + s.slice(1)
 
+// aSentence returns a text that begins and ends as a sentence does.
+export const aSentence = (s: string): string => capital(s) + (/[.!?]$/.test(s) ? '' : '.')
+
 // plural returns a number with its noun: "1 call", "3 calls".
 export const plural = (n: number, one: string, many = one + 's'): string => `${count(n)} ${n === 1 ? one : many}`
 
@@ -66,7 +69,7 @@ export const sentence = (w: Fault & Attempts, left: number, due: string): string
   `${capital(causeOf(w))} — ${verb(w)} ${until(left, due)}` + (w.opensAt ? '' : `… (${attempt(w, Date.parse(due) - left)})`)
 
 // cached says what a retry costs before and after the end of the prompt cache. now is only asked for its day.
-export const cached = (until: string, now = Date.now()): string => `retry until ${clock(until, now)}: cached; later about 4 × the input`
+export const cached = (until: string, now = Date.now()): string => `A retry until ${clock(until, now)} uses the provider’s prompt cache; a later one costs about 4 × the input.`
 
 // recovered describes a wait that ended well.
 export const recovered = (retries: number, waitedMs: number): string =>
@@ -129,8 +132,7 @@ export const outcomes: Record<Outcome, string> = {
 
 // Fixed lines.
 export const brokeOff = '… the answer broke off here'
-export const afterContent = 'after content'
-export const afterContentMeans = 'The client has a part of the answer, which broke off. It gets the rest.'
+export const afterContent = 'The client has a part of the answer and gets the rest.'
 export const restarted = '▲ The worker died; the answer starts over'
 
 // compacted says that the history was made smaller, why, and by how much.

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
 
+import { imageOf, wrongTogether } from '../src/images'
 import { nextChange, seconds } from '../src/time'
 import * as words from '../src/words'
 
@@ -40,6 +41,19 @@ test('pictured: the same as in the terminal', () => {
   for (const { of, words: said } of want.images) assert.equal(words.pictured(of), said, JSON.stringify(of))
 })
 
+test('imageOf: what is in a file, or wrong with it, the same as for the server and the terminal', () => {
+  for (const { of, words: said } of want.files) {
+    const file = new Uint8Array(of.bytes)
+    file.set(Buffer.from(of.begins, 'base64'))
+    const [image, wrong] = imageOf('a.png', file)
+    assert.equal(image ? words.pictured(image) : wrong, said, JSON.stringify(of))
+  }
+})
+
+test('wrongTogether: the same as for the server', () => {
+  for (const { of, words: said } of want.together) assert.equal(wrongTogether(of.bytes.map((bytes) => ({ bytes }))), said, String(of.bytes))
+})
+
 test('fixed lines: the same as in the terminal', () => {
   const { brokeOff, restarted, compacted, switched } = words
   const compactions = {
@@ -51,8 +65,8 @@ test('fixed lines: the same as in the terminal', () => {
 
 test('cached: what a retry costs before and after the end of the cache', () => {
   const now = Date.parse('2026-11-22T14:00:00')
-  assert.equal(words.cached(new Date(now + 3 * 60_000).toISOString(), now), 'retry until 14:03: cached; later about 4 × the input')
-  assert.equal(words.cached(new Date(now + 24 * 3600_000).toISOString(), now), 'retry until 14:00 on Nov 23: cached; later about 4 × the input')
+  assert.equal(words.cached(new Date(now + 3 * 60_000).toISOString(), now), 'A retry until 14:03 uses the provider’s prompt cache; a later one costs about 4 × the input.')
+  assert.equal(words.cached(new Date(now + 24 * 3600_000).toISOString(), now), 'A retry until 14:00 on Nov 23 uses the provider’s prompt cache; a later one costs about 4 × the input.')
 })
 
 test('what has no time of its own, and the lost connection', () => {

@@ -2,12 +2,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 import type { Conversation, Summary } from '../api'
-import { ask, part, post } from '../call'
+import { ask, type Failure, part, post } from '../call'
 import { conversation, loadError, loadOlder, newInputId, nextPage, older, open, removeOlder, send, transcript } from '../chat'
+import type { Attached } from '../images'
 import { go, selected } from '../route'
 import { conversations, hello, link, lostAt } from '../store'
 import { dated } from '../time'
-import { capital, pausedMeans } from '../words'
+import { aSentence, pausedMeans } from '../words'
 import { Composer } from './composer'
 import { Act, Empty, Mark } from './parts'
 import { Queue } from './queue'
@@ -17,7 +18,11 @@ export function Chat() {
   const id = selected.value
   useEffect(() => (open(id), () => open('')), [id])
   if (hello.value?.conversations === false) {
-    return <Empty title="This server keeps no conversations">It was started with <code>--data none</code>, or another process has its directory.</Empty>
+    return (
+      <Empty title="This server keeps no conversations">
+        <code>ridethrough serve</code> does, unless it was started with <code>--data none</code> or another process has its directory. <code>ridethrough-gateway</code> has none.
+      </Empty>
+    )
   }
   return (
     <div class={id ? 'chat with' : 'chat'}>
@@ -27,6 +32,9 @@ export function Chat() {
   )
 }
 
+// said tells a message from another one.
+const said = (text: string, images: readonly Attached[]): string => JSON.stringify([text, images.map((i) => i.key)])
+
 const listedBound = 100 // conversations that the stream lists
 
 function List({ selected: id }: { selected: string }) {
@@ -34,6 +42,7 @@ function List({ selected: id }: { selected: string }) {
   return (
     <nav class="conversations" aria-label="Conversations">
       <p><a class="button" href="#/chat" aria-current={id ? undefined : 'page'}>New conversation</a></p>
+      {listed.length > 0 ? <h2>Conversations</h2> : null}
       <ul>
         {listed.map((k) => <Entry key={k} of={conversations.row(k)?.value} current={k === id} />)}
         {older.value.filter((c) => !listed.includes(c.id)).map((c) => <Entry key={c.id} of={c} current={c.id === id} />)}
@@ -72,7 +81,7 @@ function Fields({ of, set }: { of: Settings; set: (s: Settings) => void }) {
   const models = [...new Set(conversations.keys.value.map((k) => conversations.row(k)?.value.model ?? ''))].filter(Boolean)
   return (
     <div class="fields">
-      <label>Model<input value={of.model} list="models" placeholder="such as anthropic/claude-opus-4-5" autoComplete="off" spellcheck={false} onInput={(e) => set({ ...of, model: e.currentTarget.value.trim() })} /></label>
+      <label>Model<input value={of.model} list="models" placeholder="anthropic/claude-opus-4-5" autoComplete="off" spellcheck={false} onInput={(e) => set({ ...of, model: e.currentTarget.value.trim() })} /></label>
       <datalist id="models">{models.map((m) => <option key={m} value={m} />)}</datalist>
       <label>Agent <span class="aside">(optional, for tools)</span><input value={of.agent} autoComplete="off" spellcheck={false} onInput={(e) => set({ ...of, agent: e.currentTarget.value.trim() })} /></label>
       <label>Title <span class="aside">(optional)</span><input value={of.title} maxLength={200} onInput={(e) => set({ ...of, title: e.currentTarget.value })} /></label>
@@ -85,22 +94,22 @@ function Fields({ of, set }: { of: Settings; set: (s: Settings) => void }) {
 function Create() {
   const [of, set] = useState<Settings>(() => ({ model: localStorage.getItem('ridethrough-model') ?? '', title: '', agent: '' }))
   const created = useRef({ from: '', id: '', first: '' })
-  const start = async (text: string) => {
-    const from = JSON.stringify([of, text])
+  const start = async (text: string, images: readonly Attached[]) => {
+    const from = JSON.stringify([of, said(text, images)])
     if (created.current.from !== from) {
       const { id } = await post<{ id: string }>('conversations', { ...(of.model ? { model: of.model } : {}), ...(of.title ? { title: of.title } : {}), ...(of.agent ? { agent: of.agent } : {}) })
       created.current = { from, id, first: newInputId() }
     }
     const { id, first } = created.current
     localStorage.setItem('ridethrough-model', of.model)
-    await send(id, first, text)
+    await send(id, first, text, images)
     go('chat/' + part(id))
   }
   return (
     <section class="conversation create">
       <header class="title">
         <h1 tabIndex={-1}>Chat</h1>
-        <p>An accepted turn is completed even if this page is closed, the server restarts or the provider fails for hours.</p>
+        <p>What you send is answered even if you close this page, the server restarts or the provider fails for hours.</p>
       </header>
       <Fields of={of} set={set} />
       <Composer place="" send={start} busy={false} />
@@ -132,39 +141,48 @@ function Open({ id }: { id: string }) {
   const turns = useRef<HTMLDivElement>(null)
   useStickToEnd(turns)
   const turn = t?.turns.at(-1)?.status === 'open' ? t.turns.at(-1) : undefined
-  const sent = useRef<[id: string, text: string]>(['', ''])
-  const submit = async (text: string) => {
-    if (sent.current[1] !== text) sent.current = [newInputId(), text] // a repetition after a failure keeps its id
-    await send(id, sent.current[0], text)
+  const sent = useRef<[id: string, what: string]>(['', ''])
+  const submit = async (text: string, images: readonly Attached[]) => {
+    const what = said(text, images)
+    if (sent.current[1] !== what) sent.current = [newInputId(), what] // a repetition after a failure keeps its id
+    await send(id, sent.current[0], text, images)
     sent.current = ['', '']
   }
   const [changing, change] = useState(false)
+  const failed = loadError.value
+  const unknown = failed?.code === 'gone' ? 'Deleted conversation' : failed?.code === 'not-found' ? 'Unknown conversation' : ''
   return (
     <section class="conversation">
       <header class="title">
         <p class="back"><a href="#/chat">‹ All conversations</a></p>
-        <h1 tabIndex={-1}>{c?.title || listed?.title || untitled}</h1>
+        <h1 tabIndex={-1}>{c?.title || listed?.title || unknown || (c ? untitled : 'Conversation')}</h1>
         {c && changing ? <Change id={id} of={{ model: c.model, title: c.title || listed?.title || '', agent: c.agent ?? '' }} done={() => change(false)} /> : (
           <p class="aside">
             <span>{[c?.model, c?.agent].filter(Boolean).join(' · ')}</span>
-            <span class="acts">
+            {c && !unknown ? <span class="acts">
               <button type="button" class="quiet" onClick={() => change(true)}>Change</button>
-              {c ? <Pausing of={c} /> : null}
+              <Pausing of={c} />
               <Act kind="quiet" label="Delete" sure="Delete it for good?" act={async () => (await ask('DELETE', 'conversations/' + part(id)), removeOlder(id), go('chat'))} />
-            </span>
+            </span> : null}
           </p>
         )}
       </header>
-      {loadError.value ? <Empty title="This conversation could not be loaded">{lostAt.value === null ? `${capital(loadError.value)}.` : 'It is loaded when the connection is back.'}</Empty> : null}
+      {failed ? <Failed of={failed} unknown={unknown} /> : null}
       <div class="turns" ref={turns}>
         {t?.turns.map((one, i) => <TurnView key={one.id} turn={one} conversation={id} last={i === t.turns.length - 1} />)}
         {t && t.turns.length === 0 && link.value === 'live' && t.queue.length === 0 ? <p class="aside">No messages yet.</p> : null}
       </div>
       {c?.pausedSince ? <p class="aside" role="status">{pausedMeans}</p> : null}
       {t ? <Queue queue={t.queue} conversation={id} open={turn !== undefined} /> : null}
-      <Composer place={id} send={submit} busy={turn !== undefined} {...(turn ? { stop: () => post(`conversations/${part(id)}/stop`, { turnId: turn.id }) } : {})} />
+      {unknown || (failed && !c) ? null : <Composer place={id} send={submit} busy={turn !== undefined} {...(turn ? { stop: () => post(`conversations/${part(id)}/stop`, { turnId: turn.id }) } : {})} />}
     </section>
   )
+}
+
+// Failed shows why a conversation cannot be shown; unknown is its heading if there is none at its address.
+function Failed({ of: failed, unknown }: { of: Failure; unknown: string }) {
+  if (unknown) return <Empty title={failed.code === 'gone' ? 'This conversation was deleted' : 'No conversation has this address'}>Each server has its own conversations. <a href="#/chat">Those of this one</a> are kept until they are deleted.</Empty>
+  return <Empty title="This conversation could not be loaded">{lostAt.value === null ? aSentence(failed.message) : 'It is loaded when the connection is back.'}</Empty>
 }
 
 // Pausing is the button that pauses a conversation, or resumes it.

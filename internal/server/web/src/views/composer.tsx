@@ -1,35 +1,57 @@
 // The input field. The draft is kept until the server has it: it survives a failed request, another
-// conversation and a reload.
-import { useState } from 'preact/hooks'
+// conversation and a reload; its images survive the first two.
+import { useRef, useState } from 'preact/hooks'
 
+import { attach, type Attached } from '../images'
 import { mayAct } from '../store'
+import { pictured } from '../words'
 import { Act } from './parts'
 
 interface Props {
   place: string // names the draft
-  send: (text: string) => Promise<unknown>
+  send: (text: string, images: readonly Attached[]) => Promise<unknown>
   busy: boolean // a turn is in progress: the message is queued
   stop?: () => Promise<unknown>
 }
 
-export function Composer({ place, send, busy, stop }: Props) {
+const drafted = new Map<string, readonly Attached[]>() // the images of drafts, which a tab's storage has no room for
+
+// useDraft returns the draft of a place, and what changes it.
+function useDraft(place: string) {
   const key = 'ridethrough-draft ' + place
   const [text, setText] = useState(() => sessionStorage.getItem(key) ?? '')
-  const [sending, set] = useState(false)
-  const [failed, fail] = useState('')
+  const [images, setImages] = useState(() => drafted.get(place) ?? [])
   const write = (draft: string) => {
     setText(draft)
     sessionStorage.setItem(key, draft)
   }
+  const show = (all: readonly Attached[]) => {
+    setImages(all)
+    drafted.set(place, all)
+  }
+  // add attaches images, one after the other up to the first that is refused.
+  const add = async (files: readonly File[]) => {
+    for (const file of files) show(await attach(drafted.get(place) ?? [], file))
+  }
+  return { text, write, images, show, add }
+}
+
+export function Composer({ place, send, busy, stop }: Props) {
+  const { text, write, images, show, add } = useDraft(place)
+  const [sending, set] = useState(false)
+  const [failed, fail] = useState('')
+  const field = useRef<HTMLTextAreaElement>(null)
+  const without = text.trim() === ''
   const submit = async () => {
-    if (text.trim() === '' || sending) return
+    if (without || sending) return
     set(true)
     fail('')
     try {
-      await send(text)
+      await send(text, images)
       write('')
+      show([])
     } catch (error) {
-      fail((error as Error).message)
+      fail('Not sent: ' + (error as Error).message)
     }
     set(false)
   }
@@ -38,18 +60,59 @@ export function Composer({ place, send, busy, stop }: Props) {
     e.preventDefault()
     void submit()
   }
-  if (!mayAct()) return <p class="aside">Your token permits to read, not to write.</p>
+  const onFiles = (files: readonly File[]) => (fail(''), add(files).catch((e: Error) => fail('Not attached: ' + e.message)))
+  // onData attaches the files that are pasted or dropped. Of a text that comes with its picture it is the text.
+  const onData = (e: Event, data: DataTransfer | null) => {
+    if (!data || data.files.length === 0 || data.getData('text/plain')) return
+    e.preventDefault()
+    void onFiles([...data.files])
+  }
+  const onDragOver = (e: DragEvent) => e.dataTransfer?.types.includes('Files') && e.preventDefault()
+  if (!mayAct()) return <p class="aside">Your token allows reading only.</p>
   return (
-    <div class="composer">
+    <div class="composer" onDragOver={onDragOver} onDrop={(e) => onData(e, e.dataTransfer)}>
+      <Pictures of={images} remove={(i) => (show(images.filter((o) => o !== i)), field.current?.focus())} />
       <label>
         <span class="sr">Message</span>
-        <textarea value={text} rows={2} placeholder={busy ? 'Message for the next turn' : 'Message'} onInput={(e) => write(e.currentTarget.value)} onKeyDown={onKey} />
+        <textarea ref={field} value={text} rows={2} placeholder={busy ? 'Message for the next turn' : 'Message'} onInput={(e) => write(e.currentTarget.value)} onKeyDown={onKey} onPaste={(e) => onData(e, e.clipboardData)} />
       </label>
       <p class="acts">
-        <button type="button" class="first" disabled={sending || text.trim() === ''} onClick={() => void submit()}>{sending ? 'Sending…' : busy ? 'Queue' : 'Send'}</button>
+        <button type="button" class="first" disabled={sending || without} onClick={() => void submit()}>{sending ? 'Sending…' : busy ? 'Queue' : 'Send'}</button>
         {stop ? <Act label="Stop" busy="Stopping…" act={stop} /> : null}
-        {failed ? <span class="failed" role="alert">Not sent: {failed}</span> : <span class="aside">Enter sends, Shift+Enter begins a line</span>}
+        <Attach chosen={onFiles} />
+        {failed ? <span class="failed" role="alert">{failed}</span> : without && images.length > 0 ? <span class="aside">Add a text to send the images</span> : <span class="aside keys">Enter sends, Shift+Enter starts a new line</span>}
       </p>
     </div>
+  )
+}
+
+// Attach is the button that chooses images.
+function Attach({ chosen }: { chosen: (files: readonly File[]) => unknown }) {
+  const input = useRef<HTMLInputElement>(null)
+  const onChange = (e: { currentTarget: HTMLInputElement }) => {
+    chosen([...(e.currentTarget.files ?? [])])
+    e.currentTarget.value = '' // so that the same file can be chosen again
+  }
+  return (
+    <>
+      <button type="button" class="quiet" onClick={() => input.current?.click()}>Attach images…</button>
+      <input ref={input} type="file" hidden multiple accept="image/png,image/jpeg,image/gif,image/webp" onChange={onChange} />
+    </>
+  )
+}
+
+// Pictures are the images that are attached, each with a button that removes it.
+function Pictures({ of, remove }: { of: readonly Attached[]; remove: (i: Attached) => void }) {
+  if (of.length === 0) return null
+  return (
+    <ul class="attached" aria-label="Attached images">
+      {of.map((i) => (
+        <li key={i.key}>
+          <img src={i.url} alt="" />
+          <span>{pictured(i)}</span>
+          <button type="button" class="quiet" aria-label={`Remove ${i.name || 'the image'}`} onClick={() => remove(i)}>Remove</button>
+        </li>
+      ))}
+    </ul>
   )
 }

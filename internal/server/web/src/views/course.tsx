@@ -1,6 +1,6 @@
 // The course of an incident: its faults by cause, and the calls that waited.
 import type { Course, Incident } from '../api'
-import { clock, dated, roughly } from '../time'
+import { clock, dated, moment, roughly } from '../time'
 import { count, faultsInWords, percent, plural, waitingInWords } from '../words'
 
 const width = 10 // of a step
@@ -43,7 +43,7 @@ export function CourseView({ of: i, course: c }: { of: Incident; course: Course 
         <div class="scroll" tabIndex={0} role="region" aria-label="The numbers">
           <table>
             <thead><tr><th scope="col">From</th><th scope="col">Faults</th><th scope="col">Calls waiting</th></tr></thead>
-            <tbody>{c.points.map((p, n) => <tr key={n}><td>{clock(at(n))}</td><td>{causes.filter((f) => p.faults?.[f]).map((f) => `${count(p.faults?.[f] ?? 0)} ${f}`).join(', ') || '0'}</td><td>{count(p.waiting ?? 0)}</td></tr>)}</tbody>
+            <tbody>{c.points.map((p, n) => <tr key={n}><td>{(c.stepMs % 60_000 ? moment : clock)(at(n))}</td><td>{causes.filter((f) => p.faults?.[f]).map((f) => `${count(p.faults?.[f] ?? 0)} ${f}`).join(', ') || '0'}</td><td>{count(p.waiting ?? 0)}</td></tr>)}</tbody>
           </table>
         </div>
       </details> : null}

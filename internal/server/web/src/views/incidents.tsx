@@ -19,8 +19,8 @@ export function Incidents() {
         <h1 tabIndex={-1}>Incidents</h1>
         <p>Failures in a row, grouped. A single failed call is not an incident.</p>
       </header>
-      {unknown ? <p class="failed" role="alert">No incident has this address. The latest 200 are kept.</p> : null}
-      {keys.length === 0 && loaded.value ? <Empty title="No incident yet">When a provider fails several times in a row, it is recorded here.</Empty> : null}
+      {unknown ? <div role="alert"><Empty title="No incident has this address">The latest 200 are kept.</Empty></div> : null}
+      {keys.length === 0 && loaded.value && !unknown ? <Empty title="No incident yet">When a provider fails several times in a row, it is recorded here.</Empty> : null}
       <ul class="incidents">{keys.map((k) => <Entry key={k} id={k} />)}</ul>
     </>
   )
@@ -76,7 +76,7 @@ function Details({ of: i }: { of: Incident }) {
         ]}
       />
       <p class="acts">
-        <a href={'#/' + at}>Link to this incident</a>
+        <a class="button quiet" href={'#/' + at}>Link to this incident</a>
         <Copy label="Copy as text" text={report('text/plain')} />
         <Act always kind="quiet" label="Save as Markdown" act={async () => save(`incident-${i.id}.md`, await report('text/markdown')())} />
         <Act always kind="quiet" label="Save as JSON" act={async () => save(`incident-${i.id}.json`, JSON.stringify(await get(at), null, 2) + '\n')} />

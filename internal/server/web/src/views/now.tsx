@@ -10,7 +10,7 @@ import { callerOf, ends, hello, loaded, lostAt, turns, unlisted, upstreams, wait
 import type { Received } from '../table'
 import { Countdown, observe } from '../ticker'
 import { clock, dated, roughly, until } from '../time'
-import { afterContent, afterContentMeans, attempt, cached, capital, causeOf, plural, probeMeans, stateWords, vendorSays, verb, waitsFor } from '../words'
+import { afterContent, attempt, cached, capital, causeOf, plural, probeMeans, stateWords, vendorSays, verb, waitsFor } from '../words'
 import { Move } from './move'
 import { Act, Mark, nameOf, wordOf } from './parts'
 import { Healthy } from './traffic'
@@ -53,7 +53,7 @@ const rowsBound = 100 // rows that are shown before the user asks for all
 
 function Waiting({ of: g }: { of: Group }) {
   return (
-    <section class="held" aria-label={`Waiting for ${nameOf(g.name)}`}>
+    <section class={g.name.startsWith('conversations:') ? 'held of-turns' : 'held'} aria-label={`Waiting for ${nameOf(g.name)}`}>
       <Head of={g} />
       <Nodes of={g.nodes} />
     </section>
@@ -121,7 +121,7 @@ function Head({ of: g }: { of: Group }) {
 const reasonOf = (w: AnyWait): string => (w.kind ? causeOf(w) : 'not tried yet')
 
 function Sentence({ of: w, next, n, upstream: u }: { of: AnyWait; next: Next; n: number; upstream: Received<Upstream> | undefined }) {
-  if (lostAt.value !== null) return <>{capital(reasonOf(w))}<span class="aside"> ({plural(n, 'call')})</span></>
+  if (lostAt.value !== null) return <>{u?.state === 'paused' ? 'Paused' : capital(reasonOf(w))}<span class="aside"> ({plural(n, 'call')})</span></>
   if (u?.state === 'paused') return <>Paused — {n === 1 ? 'it waits' : `${plural(n, 'call')} wait`} until it is resumed</>
   if (u?.state === 'recovering') return <>Recovered — the waiting calls are sent one after the other</>
   const { what, due, at } = next
@@ -144,9 +144,9 @@ function UpstreamActs({ of: u, n }: { of: Upstream; n: number }) {
   return (
     <>
       {u.state === 'paused' && accepts(u, 'resume') ? <Act kind="first" label="Resume" busy="Resuming…" act={actOn(u.name, 'resume')} name={`Resume ${nameOf(u.name)}`} /> : null}
-      <Act kind={u.state === 'paused' ? 'quiet' : 'first'} label={`Retry${all} now`} busy="Asking…" act={actOn(u.name, 'now')} name={`Retry${all} now for ${nameOf(u.name)}`} />
-      <Act label={`Give up${all}`} busy="Giving up…" act={actOn(u.name, 'give-up')} name={`Give up${all} for ${nameOf(u.name)}`} {...(n > 1 ? { sure: `Give up ${plural(n, 'call')}?` } : {})} />
-      {u.state !== 'paused' && accepts(u, 'pause') ? <Act kind="quiet" label="Pause" act={actOn(u.name, 'pause')} name={`Pause ${nameOf(u.name)}`} /> : null}
+      <Act {...(u.state === 'paused' ? {} : { kind: 'first' })} label={`Retry${all} now`} busy="Asking…" act={actOn(u.name, 'now')} name={`Retry${all} now for ${nameOf(u.name)}`} />
+      {u.state !== 'paused' && accepts(u, 'pause') ? <Act label="Pause" act={actOn(u.name, 'pause')} name={`Pause ${nameOf(u.name)}`} /> : null}
+      <Act kind="quiet" label={`Give up${all}`} busy="Giving up…" act={actOn(u.name, 'give-up')} name={`Give up${all} for ${nameOf(u.name)}`} {...(n > 1 ? { sure: `Give up ${plural(n, 'call')}?` } : {})} />
     </>
   )
 }
@@ -180,14 +180,13 @@ function CallRow({ id }: { id: number }) {
       <span class="model">{w.model}</span>
       <Spent of={w} next={next} replica={w.replica ?? hello.value?.replica} />
       <span class="acts">
-        <Act label="Retry now" busy="Asking…" act={act('now')} name={`Retry now${name}`} />
+        {w.state === 'paused' ? <Act label="Resume" act={act('resume')} name={`Resume${name}`} /> : null}
+        <Act {...(w.state === 'paused' ? { kind: 'quiet' } : {})} label="Retry now" busy="Asking…" act={act('now')} name={`Retry now${name}`} />
         {w.next ? <Act kind="quiet" label={`Use ${w.next}`} busy="Switching…" act={act('skip')} name={`Use ${w.next}${name}`} /> : null}
-        {w.state === 'paused'
-          ? <Act kind="quiet" label="Resume" act={act('resume')} name={`Resume${name}`} />
-          : <Act kind="quiet" label="Pause" act={act('pause')} name={`Pause${name}`} />}
+        {w.state === 'paused' ? null : <Act kind="quiet" label="Pause" act={act('pause')} name={`Pause${name}`} />}
         <Act kind="quiet" label="Give up" busy="Giving up…" act={act('give-up')} name={`Give up${name}`} />
       </span>
-      {w.afterContent ? <span class="cached" title={afterContentMeans}>{afterContent}</span> : null}
+      {w.afterContent ? <span class="cached">{afterContent}</span> : null}
       {w.cachedUntil ? <span class="cached" title={plural(w.cacheTokens ?? 0, 'token')}>{cached(w.cachedUntil)}</span> : null}
     </li>
   )

@@ -130,7 +130,7 @@ export function Facts({ of }: { of: [name: string, value: ComponentChildren][] }
   return (
     <dl class="facts">
       {of.filter(([, value]) => value !== undefined && value !== '' && value !== false).map(([name, value]) => (
-        <div key={name} class={typeof value === 'string' && value.length > 30 ? 'wide' : ''}>
+        <div key={name} class={typeof value === 'string' && value.length > 20 ? 'wide' : ''}>
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>

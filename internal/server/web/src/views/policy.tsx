@@ -42,7 +42,7 @@ function Row({ of: p, longest }: { of: Policy; longest: number }) {
   return (
     <article class="policy">
       <h3>{p.name}</h3>
-      <p class="aside">{(p.usedBy ?? []).length > 0 ? `for ${(p.usedBy ?? []).join(', ')}` : ''}</p>
+      <p class="aside">{p.usedBy?.length ? `for ${p.usedBy.map((u) => (u === 'supervisor' ? 'turns whose worker failed' : u)).join(', ')}` : ''}</p>
       <p>{p.sentence}</p>
       <Picture of={p} longest={longest} />
       <details>
@@ -55,8 +55,10 @@ function Row({ of: p, longest }: { of: Policy; longest: number }) {
 
 const height = 46
 const small = matchMedia('(max-width: 44rem)')
-const width = signal(small.matches ? 300 : 720) // drawn in its final size, so that dots and text are not scaled
-small.addEventListener('change', () => (width.value = small.matches ? 300 : 720))
+const medium = matchMedia('(max-width: 62rem)')
+const fitting = (): number => (small.matches ? 300 : medium.matches ? 500 : 720) // drawn about as large as it is shown, so that its text can be read
+const width = signal(fitting())
+for (const m of [small, medium]) m.addEventListener('change', () => (width.value = fitting()))
 const marks = [1000, 10_000, 60_000, 600_000, 3_600_000, 8 * 3_600_000, 24 * 3_600_000, 7 * 24 * 3_600_000]
 
 // Picture draws a policy's retries over time.

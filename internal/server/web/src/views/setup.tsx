@@ -9,7 +9,7 @@ export function Setup() {
   return (
     <section class="setup" aria-labelledby="setup">
       <h2 id="setup">Point a program here</h2>
-      <p>No request has come yet. The gateway is at <code>{location.origin}</code>; a program needs only that address.{answer.token ? ' This gateway needs a token: put it where the program has its key.' : ''}</p>
+      <p>No request has arrived yet. The gateway is at <code>{location.origin}</code>, and that address is all a program needs.{answer.token ? ' This gateway needs a token: put it where the program has its key.' : ''}</p>
       {answer.programs.map((p, i) => <Program key={p.name} of={p} open={i === 0} />)}
     </section>
   )

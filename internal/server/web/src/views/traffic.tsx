@@ -17,7 +17,7 @@ export function TrafficView() {
     <>
       <header class="title">
         <h1 tabIndex={-1}>Traffic</h1>
-        <p>Requests, how they ended and what they took. No prompt and no answer is shown here.</p>
+        <p>Requests, how they ended and how long they took. Prompts and answers are not shown.</p>
       </header>
       <Healthy />
     </>

@@ -59,6 +59,7 @@ function Card({ name }: { name: string }) {
       </header>
       <p class="words"><Reason of={u} /></p>
       {u.state === 'no-data' && !(u.strip ?? []).some((c) => c.ok || c.failed) ? null : <Strip cells={u.strip ?? []} name={nameOf(u.name)} />}
+      <Spark cells={u.strip ?? []} />
       {u.vendor ? <p class="vendor">{vendorSays(u.vendor)}</p> : null}
       <Limits of={u.limits ?? []} />
       <Facts of={facts(u)} />
@@ -101,7 +102,7 @@ function facts(u: Upstream): [string, string | undefined | preact.ComponentChild
     ['First byte within, learned', firstBytes(u)],
     ['Answers, last hour', u.samples ? count(u.samples) : undefined],
     ['Retries that helped, this week', u.saved?.retries ? count(u.saved.retries) : undefined],
-    ['Failed probes', o ? String(o.probes) : undefined],
+    ['Failed probes', o?.probes ? String(o.probes) : undefined],
     ['Failing', failing(u)],
     ['Used by', u.source === 'conversations' ? 'conversations on this server' : 'programs'],
     ['Address', u.base && <span class="address">{u.base}</span>],
@@ -136,7 +137,6 @@ function Strip({ cells, name }: { cells: Cell[]; name: string }) {
       <svg viewBox={`0 0 ${cells.length * cellWidth} ${height}`} preserveAspectRatio="none" role="img" aria-label={summary(cells, name)}>
         {cells.map((c, i) => <Bar key={i} of={c} x={i * cellWidth} tip={tip(c, cells.length - i)} />)}
       </svg>
-      <Spark cells={cells} />
       <figcaption><span>24 h ago</span><span class="legend"><i class="good" />passed<i class="amber" />tries failed<i class="bad" />calls lost<i class="mute" />no data</span><span>now</span></figcaption>
     </figure>
   )
@@ -172,8 +172,9 @@ function summary(cells: Cell[], name: string): string {
 
 // Spark draws the time to the first token over the same hours, with gaps where there is no data.
 function Spark({ cells }: { cells: Cell[] }) {
-  const longest = Math.max(...cells.map((c) => c.firstTokenMs ?? 0))
-  if (longest === 0) return null
+  const known = cells.map((c) => c.firstTokenMs ?? 0).filter(Boolean)
+  if (known.length < 2) return null // a dot says less than the number beside it
+  const longest = Math.max(...known)
   let pen = 'M'
   let path = ''
   cells.forEach((c, i) => {
@@ -184,8 +185,11 @@ function Spark({ cells }: { cells: Cell[] }) {
     pen = 'L'
   })
   return (
-    <svg class="spark" viewBox={`0 0 ${cells.length * cellWidth} ${height}`} preserveAspectRatio="none" role="img" aria-label={`Time to the first token, ${roughly(longest)} at most`}>
-      <path d={path} />
-    </svg>
+    <figure class="spark">
+      <svg viewBox={`0 0 ${cells.length * cellWidth} ${height}`} preserveAspectRatio="none" role="img" aria-label={`Time to the first token, ${roughly(longest)} at most`}>
+        <path d={path} />
+      </svg>
+      <figcaption>First token, up to {roughly(longest)}</figcaption>
+    </figure>
   )
 }
