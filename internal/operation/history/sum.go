@@ -286,10 +286,14 @@ func (c *course) add(other course, later time.Duration) {
 	for int((end+step-1)/step) > courseBound {
 		step *= 2
 	}
-	sum := make([]point, (end+step-1)/step)
-	c.spread(sum, step, 0)
-	other.spread(sum, step, later)
-	c.Step, c.Points = step, sum
+	own := *c
+	if n := int((end + step - 1) / step); own.Step == step {
+		c.Points = append(own.Points, make([]point, n-len(own.Points))...)
+	} else {
+		c.Step, c.Points = step, make([]point, n)
+		own.spread(c.Points, step, 0)
+	}
+	other.spread(c.Points, step, later)
 }
 
 func (c *course) clone() course {
