@@ -13,15 +13,15 @@ import (
 // vendors use come last. It is built on first use: a program that never sees a fault pays nothing.
 var allRules = sync.OnceValue(func() *index {
 	return newIndex(
-		imageTexts, anthropic, openai, azure, gemini, bedrock, ollama, lmstudio, openrouter, groq, mistral, deepseek, xai, cerebras, together,
-		fireworks, kimi, qwen, zhipu, minimax, ark, copilot, cohere, baidu, stops, vllm, relay, grpc, workersAI, cloudflare, gatewayPages, chineseTexts, nonJSONTexts, runtimeTexts,
-		commonTexts, networkTexts, curlTexts, wordingTexts, wordPairs(), chineseWords(), asianWords(), germanWords(), romanceWords(), russianWords(), failureWords(),
-		sizeTexts, requestTexts, gatewayTexts,
+		&imageTexts, &anthropic, &openai, &azure, &gemini, &bedrock, &ollama, &lmstudio, &openrouter, &groq, &mistral, &deepseek, &xai, &cerebras, &together,
+		&fireworks, &kimi, &qwen, &zhipu, &minimax, &ark, &copilot, &cohere, &baidu, &stops, &vllm, &relay, &grpc, &workersAI, &cloudflare, &gatewayPages, &chineseTexts, &nonJSONTexts, &runtimeTexts,
+		&commonTexts, &networkTexts, &curlTexts, &wordingTexts, wordPairs(), chineseWords(), asianWords(), germanWords(), romanceWords(), russianWords(), failureWords(),
+		&sizeTexts, &requestTexts, &gatewayTexts,
 	)
 })
 
 // failureRules holds the texts that say no more than a status does.
-var failureRules = sync.OnceValue(func() *index { return newIndex(failureTexts) })
+var failureRules = sync.OnceValue(func() *index { return newIndex(&failureTexts) })
 
 // judgeContext decides by the end of a context: the caller left, or a time limit of this program expired. A
 // dialer's timeout claims to be a context's; that one is the network's.

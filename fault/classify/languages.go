@@ -25,8 +25,8 @@ func says(kind fault.Kind, window bool, why, phrases string) (rows []row) {
 }
 
 // chineseWords infer a kind from Chinese words near each other, simplified and traditional.
-func chineseWords() table {
-	return table{
+func chineseWords() *table {
+	return &table{
 		vendor: "chinese-words", guessed: true, sure: tongue,
 		texts: slices.Concat(
 			says(fault.RateLimited, false, "a rate", "每分钟|每分鐘|每秒|限速|流量限制|流控|请求过多|請求過多|请求太多|太频繁|过于频繁"),
@@ -50,8 +50,8 @@ func chineseWords() table {
 }
 
 // asianWords are those of Japanese and Korean.
-func asianWords() table {
-	return table{
+func asianWords() *table {
+	return &table{
 		vendor: "asian-words", guessed: true, sure: tongue,
 		texts: slices.Concat(
 			says(fault.RateLimited, false, "a rate", "レート制限|レートリミット|リクエストが多すぎ|1分あたり|毎分|同時接続|同時リクエスト|속도 제한|요청이 너무|너무 많은 요청|분당|초당|동시 요청"),
@@ -74,8 +74,8 @@ func asianWords() table {
 }
 
 // germanWords infer a kind from German words near each other.
-func germanWords() table {
-	return table{
+func germanWords() *table {
+	return &table{
 		vendor: "german-words", guessed: true, sure: tongue,
 		texts: slices.Concat(
 			says(fault.RateLimited, false, "a rate", "zu viele anfragen|zu viele gleichzeitige|zu viele parallele|anfragelimit|ratenlimit|ratenbegrenzung|anfragen pro minute|pro minute|pro sekunde|drosselung|gedrosselt|anfragerate"),
@@ -99,8 +99,8 @@ func germanWords() table {
 }
 
 // romanceWords are those of French, Spanish, Portuguese and Italian.
-func romanceWords() table {
-	return table{
+func romanceWords() *table {
+	return &table{
 		vendor: "romance-words", guessed: true, sure: tongue,
 		texts: slices.Concat(
 			says(fault.RateLimited, false, "a rate", "trop de requêtes|limite de débit|par minute|par seconde|demasiadas solicitudes|demasiadas peticiones|límite de velocidad|límite de solicitudes|por minuto|por segundo|muitas solicitações|muitas requisições|limite de taxa|troppe richieste|al minuto"),
@@ -123,8 +123,8 @@ func romanceWords() table {
 
 // russianWords infer a kind from Russian words near each other. Their capitals are not folded, so that words
 // that may begin a sentence are without their first letter's case.
-func russianWords() table {
-	return table{
+func russianWords() *table {
+	return &table{
 		vendor: "russian-words", guessed: true, sure: tongue,
 		texts: slices.Concat(
 			cross(fault.Quota, true, "a long window", "невной|уточный|есячный|едельный|невная|есячная", "лимит|квот"),
@@ -142,8 +142,8 @@ func russianWords() table {
 
 // failureWords are the words of a server that has failed, in those languages. With a 4xx they say less than the
 // status.
-func failureWords() table {
-	return table{
+func failureWords() *table {
+	return &table{
 		vendor: "failure-words", guessed: true, sure: tongue, exceptStatus: isClientError,
 		texts: says(fault.Unavailable, false, "a fault of the server",
 			"内部错误|內部錯誤|系统异常|系统错误|系統錯誤|服务器错误|服务异常|服务出错|网络错误|网络异常|请求上游失败|上游返回异常|上游异常|连接失败|未知错误|"+

@@ -55,7 +55,7 @@ type index struct {
 
 // newIndex makes an index. Earlier tables take precedence in their texts; among rows of one name, those
 // with more conditions do.
-func newIndex(tables ...table) *index {
+func newIndex(tables ...*table) *index {
 	x := &index{names: map[string][]rule{}, broadNames: map[string][]rule{}, weakNames: map[string][]rule{}, texts: phraseIndex{lists: make([][]phraseRule, 1)}}
 	for _, t := range tables {
 		t.addNames(x.names, t.names)
@@ -79,7 +79,7 @@ func newIndex(tables ...table) *index {
 }
 
 // addNames files rows under their names, those with conditions first.
-func (t table) addNames(into map[string][]rule, rows []row) {
+func (t *table) addNames(into map[string][]rule, rows []row) {
 	for _, conditional := range []bool{true, false} {
 		for _, r := range rows {
 			if (r.text != "" || r.status != 0) != conditional {

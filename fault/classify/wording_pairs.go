@@ -34,8 +34,8 @@ const (
 
 // wordPairs returns nouns and verbs near each other, in all combinations. They are asked after the texts
 // that vendors really send.
-func wordPairs() table {
-	return table{
+func wordPairs() *table {
+	return &table{
 		vendor:  "word-pairs",
 		guessed: true,
 		sure:    50,

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -37,7 +38,7 @@ func speaksAnthropic(r *http.Request) bool {
 }
 
 // anthropicMessage returns the message object with its content, stop reason and usage.
-func anthropicMessage(c call, content, stop string, out int) string {
+func anthropicMessage(c *call, content, stop string, out int) string {
 	return fmt.Sprintf(`{"id":"msg_%s","type":"message","role":"assistant","model":%s,"content":[%s],`+
 		`"stop_reason":%s,"stop_sequence":null,"usage":{%s,"service_tier":"standard"}}`,
 		c.id, quote(c.model), content, stop, anthropicUsage(c, out))
@@ -45,7 +46,7 @@ func anthropicMessage(c call, content, stop string, out int) string {
 
 // anthropicUsage returns the members of usage. Tokens that are read from or written
 // to the cache are not part of input_tokens.
-func anthropicUsage(c call, out int) string {
+func anthropicUsage(c *call, out int) string {
 	read, written := 0, 0
 	switch {
 	case c.caches && c.repeat:
@@ -62,7 +63,7 @@ func anthropicUsage(c call, out int) string {
 }
 
 // anthropicStop returns the stop reason.
-func anthropicStop(c call) string {
+func anthropicStop(c *call) string {
 	switch {
 	case c.said.Stop == Length:
 		return `"max_tokens"`
@@ -74,7 +75,7 @@ func anthropicStop(c call) string {
 	return `"end_turn"`
 }
 
-func anthropicWhole(c call) string {
+func anthropicWhole(c *call) string {
 	var content []string
 	for _, b := range c.blocks() {
 		content = append(content, anthropicBlock(c, b))
@@ -83,7 +84,7 @@ func anthropicWhole(c call) string {
 }
 
 // anthropicBlock returns a whole block. Arguments that are not a JSON object become an empty one.
-func anthropicBlock(c call, b block) string {
+func anthropicBlock(c *call, b block) string {
 	switch {
 	case b.kind == spoken:
 		return `{"type":"text","text":` + quote(b.text()) + `}`
@@ -100,19 +101,19 @@ func anthropicBlock(c call, b block) string {
 }
 
 // anthropicCall returns a call with its input.
-func anthropicCall(c call, b block, input string) string {
+func anthropicCall(c *call, b block, input string) string {
 	return fmt.Sprintf(`{"type":"tool_use","id":"toolu_%s_%d","name":%s,"input":%s}`, c.id, b.nth, quote(b.call.Name), input)
 }
 
-func anthropicStream(c call) stream {
+func anthropicStream(c *call) stream {
 	start, content, stop := weave(c.inOrder(), func(p piece) string { return anthropicStart(c, p) }, anthropicDelta,
 		func(p piece) string { return anthropicEnd(c, p) })
-	begun := c
+	begun := *c
 	begun.said = Say{}
 	return stream{
 		media: eventStream,
 		opening: []string{
-			sse("message_start", `{"type":"message_start","message":`+anthropicMessage(begun, "", "null", 1)+`}`),
+			sse("message_start", `{"type":"message_start","message":`+anthropicMessage(&begun, "", "null", 1)+`}`),
 			start,
 			sse("ping", `{"type":"ping"}`),
 		},
@@ -123,12 +124,12 @@ func anthropicStream(c call) stream {
 				`"usage":{`+anthropicUsage(c, c.out())+`}}`),
 			sse("message_stop", `{"type":"message_stop"}`),
 		},
-		failure: sse("error", anthropicFailure(problem{status: 529, id: c.id})),
+		failure: sse("error", anthropicFailure(&problem{status: 529, id: c.id})),
 	}
 }
 
 // anthropicStart opens an empty block. A call's first delta is empty too.
-func anthropicStart(c call, p piece) string {
+func anthropicStart(c *call, p piece) string {
 	empty, first := `{"type":"text","text":""}`, ""
 	switch {
 	case p.kind == called:
@@ -159,7 +160,7 @@ func anthropicDelta(p piece) string {
 }
 
 // anthropicEnd closes a block, after its signature if it has one.
-func anthropicEnd(c call, p piece) string {
+func anthropicEnd(c *call, p piece) string {
 	stop := sse("content_block_stop", fmt.Sprintf(`{"type":"content_block_stop","index":%d}`, p.index))
 	if p.kind == thought && c.reasoning() != sealed {
 		return anthropicChange(p.index, `{"type":"signature_delta","signature":`+quote(signature(c))+`}`) + stop
@@ -171,29 +172,22 @@ func anthropicChange(index int, delta string) string {
 	return sse("content_block_delta", fmt.Sprintf(`{"type":"content_block_delta","index":%d,"delta":%s}`, index, delta))
 }
 
-func anthropicCount(c call) string {
+func anthropicCount(c *call) string {
 	return fmt.Sprintf(`{"input_tokens":%d}`, c.prompt)
 }
 
-func anthropicModels(c call) string {
-	c.model = "claude-simulator"
-	return `{"data":[` + anthropicModel(c) + `],"has_more":false,"first_id":"claude-simulator","last_id":"claude-simulator"}`
+func anthropicModels(*call) string {
+	return `{"data":[` + anthropicModel(&call{model: "claude-simulator"}) + `],"has_more":false,"first_id":"claude-simulator","last_id":"claude-simulator"}`
 }
 
-func anthropicModel(c call) string {
+func anthropicModel(c *call) string {
 	return `{"type":"model","id":` + quote(c.model) + `,"display_name":"Claude Simulator","created_at":"2025-01-01T00:00:00Z"}`
 }
 
-func anthropicFailure(p problem) string {
+func anthropicFailure(p *problem) string {
 	kind, usual := anthropicError(p.status)
-	if p.kind != "" {
-		kind = p.kind
-	}
-	if p.message == "" {
-		p.message = usual
-	}
 	return fmt.Sprintf(`{"type":"error","error":{"type":%s,"message":%s},"request_id":"req_%s"}`,
-		quote(kind), quote(p.message), p.id)
+		quote(cmp.Or(p.kind, kind)), quote(cmp.Or(p.message, usual)), p.id)
 }
 
 // anthropicError returns the type and the usual message of a status.
@@ -223,20 +217,20 @@ func anthropicError(status int) (kind, message string) {
 }
 
 // anthropicDenial returns the error of a denial.
-func anthropicDenial(d Denial, x *exchange) problem {
+func anthropicDenial(d Denial, x *exchange) *problem {
 	switch d {
 	case TooLong:
 		return bad("prompt is too long: 208310 tokens > 200000 maximum")
 	case Spent:
 		return bad("Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.")
 	case KeyEcho:
-		return problem{status: http.StatusUnauthorized, message: "invalid x-api-key: " + keyOf(x.r)}
+		return &problem{status: http.StatusUnauthorized, message: "invalid x-api-key: " + keyOf(x.r)}
 	case Blocked:
 		return bad("Output blocked by content filtering policy")
 	case noImages:
 		return bad("'%s' does not support image input.", x.call.model)
 	}
-	return problem{status: http.StatusNotFound, message: "model: " + x.call.model}
+	return &problem{status: http.StatusNotFound, message: "model: " + x.call.model}
 }
 
 func anthropicHints(h http.Header, w window) {

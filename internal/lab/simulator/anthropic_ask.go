@@ -59,29 +59,29 @@ func (a *anthropicContent) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*blocks)(a))
 }
 
-func readAnthropic(r ask) (call, problem) {
+func readAnthropic(r ask, c *call) *problem {
 	var body anthropicAsk
 	if err := json.Unmarshal(r.body, &body); err != nil {
-		return call{}, bad("The request body is not valid JSON: %v", err)
+		return bad("The request body is not valid JSON: %v", err)
 	}
 	if body.Model == "" {
-		return call{}, bad("model: Field required")
+		return bad("model: Field required")
 	}
-	return body.call(r.body)
+	return body.fill(c, r.body)
 }
 
-// call returns the call of a request that can be read.
-func (a anthropicAsk) call(text []byte) (call, problem) {
-	c := call{model: a.Model, stream: a.Stream, view: a.view(), caches: bytes.Contains(text, []byte(`"cache_control"`))}
+// fill sets the call of a request that can be read.
+func (a *anthropicAsk) fill(c *call, text []byte) *problem {
+	*c = call{model: a.Model, stream: a.Stream, view: a.view(), caches: bytes.Contains(text, []byte(`"cache_control"`))}
 	for _, turn := range a.Messages {
 		c.lastTurns.add(turn.Role == "assistant", turn.Content.text())
 	}
 	c.repeat = slices.ContainsFunc(a.Messages, func(t anthropicTurn) bool { return t.Role == "assistant" })
-	return c, firstProblem(a.prefill, a.limits, a.tools, a.texts, a.results, a.thoughts)
+	return firstProblem(a.prefill, a.limits, a.tools, a.texts, a.results, a.thoughts)
 }
 
 // view returns how much of the reasoning is shown. Models from 4.7 on omit its text by default.
-func (a anthropicAsk) view() view {
+func (a *anthropicAsk) view() view {
 	switch on := a.Thinking.Type == "enabled" || a.Thinking.Type == "adaptive"; {
 	case !on:
 		return never
@@ -113,21 +113,21 @@ func generation(model string) int {
 }
 
 // prefill checks that a newer model is not asked to go on with a turn of its own.
-func (a anthropicAsk) prefill() problem {
+func (a *anthropicAsk) prefill() *problem {
 	newer := generation(a.Model) == adaptiveOnly || strings.HasPrefix(a.Model, "claude-") && strings.Contains(a.Model, "-4-6")
 	if n := len(a.Messages); newer && n > 0 && a.Messages[n-1].Role == "assistant" {
 		return noPrefill()
 	}
-	return problem{}
+	return nil
 }
 
 // noPrefill returns the error of models that have no prefill.
-func noPrefill() problem {
+func noPrefill() *problem {
 	return bad("This model does not support assistant message prefill. The conversation must end with a user message.")
 }
 
 // limits checks max_tokens and the type and budget of thinking.
-func (a anthropicAsk) limits() problem {
+func (a *anthropicAsk) limits() *problem {
 	switch {
 	case a.MaxTokens != nil && *a.MaxTokens < 1:
 		return bad("max_tokens: must be greater than or equal to 1")
@@ -144,11 +144,11 @@ func (a anthropicAsk) limits() problem {
 		return bad("`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at " +
 			"https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size")
 	}
-	return problem{}
+	return nil
 }
 
 // tools checks the names and schemas of tools.
-func (a anthropicAsk) tools() problem {
+func (a *anthropicAsk) tools() *problem {
 	seen := map[string]bool{}
 	for i, t := range a.Tools {
 		switch {
@@ -165,11 +165,11 @@ func (a anthropicAsk) tools() problem {
 		}
 		seen[t.Name] = true
 	}
-	return problem{}
+	return nil
 }
 
 // texts checks the content of messages.
-func (a anthropicAsk) texts() problem {
+func (a *anthropicAsk) texts() *problem {
 	for i, turn := range a.Messages {
 		if last := i == len(a.Messages)-1; len(turn.Content) == 0 && !(last && turn.Role == "assistant") {
 			return bad("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
@@ -187,11 +187,11 @@ func (a anthropicAsk) texts() problem {
 			}
 		}
 	}
-	return problem{}
+	return nil
 }
 
 // results checks that tool calls and results match.
-func (a anthropicAsk) results() problem {
+func (a *anthropicAsk) results() *problem {
 	var open []string
 	for i, turn := range a.Messages {
 		given, behind := []string{}, false
@@ -211,7 +211,7 @@ func (a anthropicAsk) results() problem {
 				given = append(given, b.ToolUseID)
 			}
 		}
-		if p := unanswered(i-1, open, given); p.status != 0 {
+		if p := unanswered(i-1, open, given); p != nil {
 			return p
 		}
 		open = turn.calls()
@@ -220,10 +220,10 @@ func (a anthropicAsk) results() problem {
 }
 
 // unanswered checks that the calls of a message have results.
-func unanswered(message int, calls, results []string) problem {
+func unanswered(message int, calls, results []string) *problem {
 	missing := slices.DeleteFunc(slices.Clone(calls), func(id string) bool { return slices.Contains(results, id) })
 	if len(missing) == 0 {
-		return problem{}
+		return nil
 	}
 	return bad("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block "+
 		"must have a corresponding `tool_result` block in the next message.", message, strings.Join(missing, ", "))
@@ -241,10 +241,10 @@ func (t anthropicTurn) calls() []string {
 }
 
 // thoughts checks that tool calls of a thinking model follow their thinking block.
-func (a anthropicAsk) thoughts() problem {
+func (a *anthropicAsk) thoughts() *problem {
 	n := len(a.Messages)
 	if a.Thinking.Type != "enabled" || n < 2 || len(a.Messages[n-2].calls()) == 0 {
-		return problem{}
+		return nil
 	}
 	if first := a.Messages[n-2].Content[0].Type; first != "thinking" && first != "redacted_thinking" {
 		return bad("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, "+
@@ -252,5 +252,5 @@ func (a anthropicAsk) thoughts() problem {
 			"blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`. "+
 			"Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking", n-2, first)
 	}
-	return problem{}
+	return nil
 }

@@ -39,9 +39,9 @@ func (p *Provider) findBackground(x *exchange) {
 	defer p.mu.Unlock()
 	b, query := p.behind[x.call.model], x.r.URL.Query()
 	switch now := time.Now(); {
-	case x.wrong.status != 0:
+	case x.wrong != nil:
 	case b == nil || now.After(b.complete().Add(keptFor)):
-		x.wrong = problem{status: http.StatusNotFound, message: fmt.Sprintf("Response with id '%s' not found.", x.call.model)}
+		x.wrong = &problem{status: http.StatusNotFound, message: fmt.Sprintf("Response with id '%s' not found.", x.call.model)}
 	case x.r.Method == http.MethodPost:
 		if b.canceled.IsZero() && now.Before(b.complete()) {
 			b.canceled = now
@@ -61,7 +61,7 @@ func (b *background) complete() time.Time {
 	if !b.canceled.IsZero() {
 		return b.canceled
 	}
-	return b.begun.Add(time.Duration(len(responsesStream(b.call).content)) * b.pace)
+	return b.begun.Add(time.Duration(len(responsesStream(&b.call).content)) * b.pace)
 }
 
 // whole returns the answer as it is now, as JSON.
@@ -70,11 +70,11 @@ func (b *background) whole() string {
 	begun.said.Stop = ""
 	switch {
 	case !b.canceled.IsZero():
-		return responsesObject(begun, "cancelled", "null", "", "null")
+		return responsesObject(&begun, "cancelled", "null", "", "null")
 	case time.Now().Before(b.complete()):
-		return responsesObject(begun, "in_progress", "null", "", "null")
+		return responsesObject(&begun, "in_progress", "null", "", "null")
 	}
-	return responsesWhole(b.call)
+	return responsesWhole(&b.call)
 }
 
 // play sends the answer, or its events behind one, each when it has come.
@@ -88,7 +88,7 @@ func (b *background) play(x *exchange) {
 	if n, err := strconv.Atoi(query.Get("starting_after")); err == nil {
 		after = n
 	}
-	s := responsesStream(b.call)
+	s := responsesStream(&b.call)
 	x.w.Header().Set("Content-Type", s.media)
 	x.w.WriteHeader(http.StatusOK)
 	x.flush()

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -32,7 +33,7 @@ func bedrock() dialect {
 			{method: "POST", path: "/model/*/count-tokens", whole: bedrockCount},
 		},
 		failure:     bedrockFailure,
-		failureType: func(p problem) string { kind, _ := bedrockError(p); return kind },
+		failureType: func(p *problem) string { kind, _ := bedrockError(p); return kind },
 		denial:      bedrockDenial,
 	}
 }
@@ -41,28 +42,28 @@ func bedrock() dialect {
 func speaksBedrock(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/model/") }
 
 // readInvoke returns the reader of a body of Anthropic's in which neither the model nor the form is named.
-func readInvoke(stream bool) func(ask) (call, problem) {
-	return func(r ask) (call, problem) {
+func readInvoke(stream bool) func(ask, *call) *problem {
+	return func(r ask, c *call) *problem {
 		var body struct {
 			anthropicAsk
 			Version string `json:"anthropic_version"`
 		}
 		if err := json.Unmarshal(r.body, &body); err != nil {
-			return call{}, bad("Malformed input request: %v, please reformat your input and try again.", err)
+			return bad("Malformed input request: %v, please reformat your input and try again.", err)
 		}
 		if body.Version == "" {
-			return call{}, bad("anthropic_version: Field required")
+			return bad("anthropic_version: Field required")
 		}
 		_, body.Model, _ = strings.Cut(r.model, "anthropic.")
-		c, p := body.call(r.body)
+		p := body.fill(c, r.body)
 		c.model, c.stream = r.model, stream
-		return c, p
+		return p
 	}
 }
 
 // readConverse returns the reader of the body of a conversation.
-func readConverse(stream bool) func(ask) (call, problem) {
-	return func(r ask) (call, problem) {
+func readConverse(stream bool) func(ask, *call) *problem {
+	return func(r ask, c *call) *problem {
 		var body struct {
 			Messages []struct {
 				Role    string
@@ -71,9 +72,9 @@ func readConverse(stream bool) func(ask) (call, problem) {
 			More map[string]any `json:"additionalModelRequestFields"`
 		}
 		if err := json.Unmarshal(r.body, &body); err != nil {
-			return call{}, bad("The request body is not valid JSON: %v", err)
+			return bad("The request body is not valid JSON: %v", err)
 		}
-		c := call{model: r.model, stream: stream, view: never}
+		*c = call{model: r.model, stream: stream, view: never}
 		if body.More["thinking"] != nil || body.More["reasoning_config"] != nil {
 			c.view = shown
 		}
@@ -86,9 +87,9 @@ func readConverse(stream bool) func(ask) (call, problem) {
 			c.lastTurns.add(m.Role == "assistant", said)
 		}
 		if len(body.Messages) == 0 || body.Messages[0].Role != "user" {
-			return c, bad("A conversation must start with a user message. Try again with a conversation that starts with a user message.")
+			return bad("A conversation must start with a user message. Try again with a conversation that starts with a user message.")
 		}
-		return c, problem{}
+		return nil
 	}
 }
 
@@ -107,12 +108,12 @@ func awsMessage(kind, name, payload string) string {
 
 // awsFailure is the exception of an overloaded provider inside a stream.
 func awsFailure() string {
-	_, message := bedrockError(problem{status: http.StatusServiceUnavailable})
+	_, message := bedrockError(&problem{status: http.StatusServiceUnavailable})
 	return awsMessage("exception", "serviceUnavailableException", `{"message":`+quote(message)+`}`)
 }
 
 // invokeStream is Anthropic's stream with each of its events in a chunk.
-func invokeStream(c call) stream {
+func invokeStream(c *call) stream {
 	s := anthropicStream(c)
 	last := len(s.ending) - 1
 	s.ending[last] = sse("message_stop", fmt.Sprintf(`{"type":"message_stop","amazon-bedrock-invocationMetrics":`+
@@ -138,7 +139,7 @@ func inChunks(events []string) []string {
 }
 
 // converseStop returns the stop reason.
-func converseStop(c call) string {
+func converseStop(c *call) string {
 	if c.said.Stop == Refusal {
 		return `"content_filtered"`
 	}
@@ -146,11 +147,11 @@ func converseStop(c call) string {
 }
 
 // converseUsage returns the object usage.
-func converseUsage(c call) string {
+func converseUsage(c *call) string {
 	return fmt.Sprintf(`{"inputTokens":%d,"outputTokens":%d,"totalTokens":%d}`, c.prompt, c.out(), c.prompt+c.out())
 }
 
-func converseWhole(c call) string {
+func converseWhole(c *call) string {
 	var content []string
 	for _, b := range c.blocks() {
 		content = append(content, converseBlock(c, b))
@@ -160,7 +161,7 @@ func converseWhole(c call) string {
 }
 
 // converseBlock returns a whole block.
-func converseBlock(c call, b block) string {
+func converseBlock(c *call, b block) string {
 	switch {
 	case b.kind == spoken:
 		return `{"text":` + quote(b.text()) + `}`
@@ -177,11 +178,11 @@ func converseBlock(c call, b block) string {
 }
 
 // converseTool returns the members that name a call.
-func converseTool(c call, b block) string {
+func converseTool(c *call, b block) string {
 	return fmt.Sprintf(`"name":%s,"toolUseId":"tooluse_%s_%d"`, quote(b.call.Name), c.id, b.nth)
 }
 
-func converseStream(c call) stream {
+func converseStream(c *call) stream {
 	event := func(name string, p piece, members string) string {
 		return awsMessage("event", name, fmt.Sprintf(`{"contentBlockIndex":%d%s,"p":"abcdefg"}`, p.index, members))
 	}
@@ -213,7 +214,7 @@ func converseStream(c call) stream {
 }
 
 // converseDelta returns a piece as a delta.
-func converseDelta(c call, p piece) string {
+func converseDelta(c *call, p piece) string {
 	switch {
 	case p.kind == spoken:
 		return `{"text":` + quote(p.text) + `}`
@@ -225,23 +226,17 @@ func converseDelta(c call, p piece) string {
 	return `{"reasoningContent":{"text":` + quote(p.text) + `}}`
 }
 
-func bedrockCount(c call) string { return fmt.Sprintf(`{"inputTokens":%d}`, c.prompt) }
+func bedrockCount(c *call) string { return fmt.Sprintf(`{"inputTokens":%d}`, c.prompt) }
 
-func bedrockFailure(p problem) string {
+func bedrockFailure(p *problem) string {
 	_, message := bedrockError(p)
 	return `{"message":` + quote(message) + `}`
 }
 
 // bedrockError returns the type and the message of an error.
-func bedrockError(p problem) (kind, message string) {
+func bedrockError(p *problem) (kind, message string) {
 	kind, message = bedrockUsual(p.status)
-	if p.kind != "" {
-		kind = p.kind
-	}
-	if p.message != "" {
-		message = p.message
-	}
-	return kind, message
+	return cmp.Or(p.kind, kind), cmp.Or(p.message, message)
 }
 
 // bedrockUsual returns the type and the usual message of a status.
@@ -267,14 +262,14 @@ func bedrockUsual(status int) (kind, message string) {
 }
 
 // bedrockDenial returns the error of a denial.
-func bedrockDenial(d Denial, x *exchange) problem {
+func bedrockDenial(d Denial, x *exchange) *problem {
 	switch d {
 	case TooLong:
 		return bad("Input is too long for requested model.")
 	case Spent:
-		return problem{status: http.StatusTooManyRequests, message: "Too many tokens per day, please wait before trying again."}
+		return &problem{status: http.StatusTooManyRequests, message: "Too many tokens per day, please wait before trying again."}
 	case KeyEcho:
-		return problem{status: http.StatusForbidden, kind: "UnrecognizedClientException", message: "The security token included in the request is invalid: " + keyOf(x.r)}
+		return &problem{status: http.StatusForbidden, kind: "UnrecognizedClientException", message: "The security token included in the request is invalid: " + keyOf(x.r)}
 	case noImages:
 		return bad("This model doesn't support the image content block that you provided. Update the content block and try again.")
 	case Blocked:

@@ -47,30 +47,30 @@ func vertexPath(path string) string {
 }
 
 // readVertex reads a request whose model is in the path.
-func readVertex(r ask) (call, problem) {
+func readVertex(r ask, c *call) *problem {
 	var body struct {
 		Version string `json:"anthropic_version"`
 	}
 	if json.Unmarshal(r.body, &body); body.Version == "" {
-		return call{}, bad("anthropic_version: Field required")
+		return bad("anthropic_version: Field required")
 	}
-	return named(readAnthropic)(r)
+	return named(readAnthropic)(r, c)
 }
 
 // named has a request read as if the model in its path were in its body.
-func named(read func(ask) (call, problem)) func(ask) (call, problem) {
-	return func(r ask) (call, problem) {
+func named(read func(ask, *call) *problem) func(ask, *call) *problem {
+	return func(r ask, c *call) *problem {
 		var body map[string]json.RawMessage
 		if json.Unmarshal(r.body, &body) == nil && body != nil && r.model != "" {
 			body["model"] = json.RawMessage(quote(r.model))
 			r.body, _ = json.Marshal(body)
 		}
-		return read(r)
+		return read(r, c)
 	}
 }
 
 // vertexFailure returns the model's maker's error for what that has refused, and else Google's.
-func vertexFailure(p problem) string {
+func vertexFailure(p *problem) string {
 	switch p.status {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, 529:
 		return anthropicFailure(p)
@@ -101,7 +101,7 @@ func azure() dialect {
 }
 
 // azureFailure returns an error whose code is the status, except for what OpenAI names.
-func azureFailure(p problem) string {
+func azureFailure(p *problem) string {
 	switch {
 	case p.code == "invalid_prompt":
 		return `{"error":{"message":"The response was filtered due to the prompt triggering Azure OpenAI's content management policy. ` +

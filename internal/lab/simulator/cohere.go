@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -27,7 +28,7 @@ func cohere() dialect {
 func speaksCohere(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v2/") }
 
 // readCohere reads a request.
-func readCohere(r ask) (call, problem) {
+func readCohere(r ask, c *call) *problem {
 	var body struct {
 		Model    string
 		Stream   bool
@@ -35,19 +36,19 @@ func readCohere(r ask) (call, problem) {
 	}
 	switch err := json.Unmarshal(r.body, &body); {
 	case err != nil:
-		return call{}, bad("invalid request: %v", err)
+		return bad("invalid request: %v", err)
 	case body.Model == "":
-		return call{}, bad("invalid request: model is required")
+		return bad("invalid request: model is required")
 	case len(body.Messages) == 0:
-		return call{}, bad("invalid request: list of messages must not be empty")
+		return bad("invalid request: list of messages must not be empty")
 	}
-	c := call{model: body.Model, stream: body.Stream, view: shown}
+	*c = call{model: body.Model, stream: body.Stream, view: shown}
 	c.repeat = slices.ContainsFunc(body.Messages, func(m struct{ Role string }) bool { return m.Role == "assistant" })
-	return c, problem{}
+	return nil
 }
 
 // cohereStop returns the finish reason.
-func cohereStop(c call) string {
+func cohereStop(c *call) string {
 	switch {
 	case c.said.Stop == Length:
 		return "MAX_TOKENS"
@@ -58,12 +59,12 @@ func cohereStop(c call) string {
 }
 
 // cohereEnd returns the members that end an answer.
-func cohereEnd(c call) string {
+func cohereEnd(c *call) string {
 	return fmt.Sprintf(`"finish_reason":"%s","usage":{"billed_units":{"input_tokens":%d,"output_tokens":%d},"tokens":{"input_tokens":%d,"output_tokens":%d}}`,
 		cohereStop(c), c.prompt, c.out(), c.prompt, c.out())
 }
 
-func cohereWhole(c call) string {
+func cohereWhole(c *call) string {
 	var content, calls []string
 	for _, b := range c.blocks() {
 		switch b.kind {
@@ -83,11 +84,11 @@ func cohereWhole(c call) string {
 }
 
 // cohereCall returns a call with its arguments.
-func cohereCall(c call, b block, arguments string) string {
+func cohereCall(c *call, b block, arguments string) string {
 	return fmt.Sprintf(`{"id":"call_%s_%d","type":"function","function":{"name":%s,"arguments":%s}}`, c.id, b.nth, quote(b.call.Name), quote(arguments))
 }
 
-func cohereStream(c call) stream {
+func cohereStream(c *call) stream {
 	start, content, stop := weave(c.inOrder(), func(p piece) string { return cohereStart(c, p) }, cohereDelta, cohereStopOf)
 	return stream{
 		media: eventStream,
@@ -102,7 +103,7 @@ func cohereStream(c call) stream {
 }
 
 // cohereStart opens a block.
-func cohereStart(c call, p piece) string {
+func cohereStart(c *call, p piece) string {
 	switch p.kind {
 	case spoken:
 		return cohereEvent("content-start", fmt.Sprintf(`"index":%d,"delta":{"message":{"content":{"type":"text","text":""}}}`, p.index))
@@ -136,11 +137,8 @@ func cohereEvent(name, members string) string {
 	return sse(name, `{"type":"`+name+`",`+members+`}`)
 }
 
-func cohereFailure(p problem) string {
-	if p.message == "" {
-		p.message = cohereError(p.status)
-	}
-	return `{"id":"` + p.id + `","message":` + quote(p.message) + `}`
+func cohereFailure(p *problem) string {
+	return `{"id":"` + p.id + `","message":` + quote(cmp.Or(p.message, cohereError(p.status))) + `}`
 }
 
 // cohereError returns the usual message of a status.
@@ -166,19 +164,19 @@ func cohereError(status int) string {
 }
 
 // cohereDenial returns the error of a denial.
-func cohereDenial(d Denial, x *exchange) problem {
+func cohereDenial(d Denial, x *exchange) *problem {
 	switch d {
 	case TooLong:
 		return bad("too many tokens: total number of tokens in the prompt cannot exceed 128000 - received 130536")
 	case Spent:
-		return problem{status: http.StatusTooManyRequests, message: "You are using a Trial key, which is limited to 1000 API calls / month. " +
+		return &problem{status: http.StatusTooManyRequests, message: "You are using a Trial key, which is limited to 1000 API calls / month. " +
 			"You can continue to use the Trial key for free or upgrade to a Production key with higher rate limits at 'https://dashboard.cohere.com/api-keys'."}
 	case KeyEcho:
-		return problem{status: http.StatusUnauthorized, message: "invalid api token: " + keyOf(x.r)}
+		return &problem{status: http.StatusUnauthorized, message: "invalid api token: " + keyOf(x.r)}
 	case noImages:
 		return bad("model '%s' does not support image input", x.call.model)
 	case Blocked:
 		return bad("invalid request: the prompt was blocked by our safety policy")
 	}
-	return problem{status: http.StatusNotFound, message: "model '" + x.call.model + "' not found, make sure the correct model ID was used and that you have access to the model."}
+	return &problem{status: http.StatusNotFound, message: "model '" + x.call.model + "' not found, make sure the correct model ID was used and that you have access to the model."}
 }

@@ -21,7 +21,7 @@ func (p *Provider) decide(x *exchange) decision {
 	defer p.mu.Unlock()
 	now := time.Now()
 	at := now.Sub(p.start)
-	d := p.choose(x, at, x.endpoint.generates && x.wrong.status == 0)
+	d := p.choose(x, at, x.endpoint.generates && x.wrong == nil)
 	_, d.last = p.upcoming().(Refuse)
 	p.served++
 	x.call.id, x.call.at = fmt.Sprintf("%06d", p.served), now

@@ -24,7 +24,7 @@ func (d Denial) String() string { return string(d) }
 
 func (d Denial) play(x *exchange) {
 	p := x.dialect.denial(d, x)
-	if x.call.blocked = p.status == 0; x.call.blocked {
+	if x.call.blocked = p == nil; x.call.blocked {
 		x.answer(0)
 		return
 	}

@@ -16,17 +16,17 @@ type dialect struct {
 	overload    int                 // the status of an overloaded provider
 	path        func(string) string // the part of a path that its endpoints have; nil: all of it
 	endpoints   []endpoint
-	failure     func(problem) string            // the body of an error
-	failureType func(problem) string            // what typeHeader has
-	denial      func(Denial, *exchange) problem // the vendor's error; zero: it has an answer instead
-	hints       func(http.Header, window)       // sets the headers of a limit; nil: there are none
-	rates       func(http.Header, []bucket)     // sets the headers of rates; nil: there are none
-	chargesMost bool                            // the longest answer that is asked for
+	failure     func(*problem) string            // the body of an error
+	failureType func(*problem) string            // what typeHeader has
+	denial      func(Denial, *exchange) *problem // the vendor's error; nil: it has an answer instead
+	hints       func(http.Header, window)        // sets the headers of a limit; nil: there are none
+	rates       func(http.Header, []bucket)      // sets the headers of rates; nil: there are none
+	chargesMost bool                             // the longest answer that is asked for
 
 	spent func(*exchange, SpentWindow) string // sets its headers and returns its body, "" or nil: a plain 429
 }
 
-// problem is the content of an error. The zero problem is no error.
+// problem is the content of an error.
 type problem struct {
 	status      int
 	message, id string        // message "": the vendor's usual one
@@ -39,26 +39,26 @@ type problem struct {
 // bad returns the error of an invalid request.
 //
 //go:noinline
-func bad(message string, args ...any) problem {
-	return problem{status: http.StatusBadRequest, message: fmt.Sprintf(message, args...)}
+func bad(message string, args ...any) *problem {
+	return &problem{status: http.StatusBadRequest, message: fmt.Sprintf(message, args...)}
 }
 
 // about returns the problem with its parameter.
 //
 //go:noinline
-func (p problem) about(param string, args ...any) problem {
+func (p *problem) about(param string, args ...any) *problem {
 	p.param = fmt.Sprintf(param, args...)
 	return p
 }
 
 // firstProblem returns the first problem that one of the checks finds.
-func firstProblem(checks ...func() problem) problem {
+func firstProblem(checks ...func() *problem) *problem {
 	for _, check := range checks {
-		if p := check(); p.status != 0 {
+		if p := check(); p != nil {
 			return p
 		}
 	}
-	return problem{}
+	return nil
 }
 
 // endpoint is one method and path of a dialect.
@@ -67,9 +67,9 @@ type endpoint struct {
 	query        string                    // a part that the query must have; "": none
 	generates    bool                      // is scripted and limited
 	stored       bool                      // is about an answer in the background, whose id the star stands for
-	read         func(ask) (call, problem) // reads a request's body; nil: any body is valid
-	whole        func(call) string         // the answer as one JSON body
-	stream       func(call) stream         // the answer as a stream; nil: there is none
+	read         func(ask, *call) *problem // reads a request's body and returns what is wrong with it; nil: any body is valid
+	whole        func(*call) string        // the answer as one JSON body
+	stream       func(*call) stream        // the answer as a stream; nil: there is none
 }
 
 // ask is a request as an endpoint reads it.
@@ -98,7 +98,7 @@ type call struct {
 }
 
 // cached returns the number of cached prompt tokens: half of them if the prompt repeats an earlier answer.
-func (c call) cached() int {
+func (c *call) cached() int {
 	if c.repeat {
 		return c.prompt / 2
 	}

@@ -25,8 +25,8 @@ type exchange struct {
 	dialect  dialect
 	endpoint endpoint
 	call     call
-	most     float64 // the longest answer that it asks for, in tokens; 0: it does not say
-	wrong    problem // the error of an invalid request; zero: none
+	most     float64  // the longest answer that it asks for, in tokens; 0: it does not say
+	wrong    *problem // the error of an invalid request; nil: none
 	seen     Request
 }
 
@@ -74,24 +74,24 @@ func (x *exchange) read(body []byte, large bool) {
 	x.endpoint, x.call.model = endpoint, model
 	switch {
 	case !found:
-		x.wrong = problem{status: http.StatusNotFound, message: fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.r.URL.Path)}
+		x.wrong = &problem{status: http.StatusNotFound, message: fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.r.URL.Path)}
 	case large:
-		x.wrong = problem{status: http.StatusRequestEntityTooLarge}
+		x.wrong = &problem{status: http.StatusRequestEntityTooLarge}
 	case endpoint.read != nil:
-		x.call, x.wrong = endpoint.read(ask{model, body})
+		x.wrong = endpoint.read(ask{model, body}, &x.call)
 	}
-	if x.wrong.status == 0 && isUnknown(x.call.model) {
+	if x.wrong == nil && isUnknown(x.call.model) {
 		x.wrong = x.dialect.denial(noModel, x)
 	}
 	x.seen.Images = imagesIn(body)
-	if x.wrong.status == 0 && len(x.seen.Images) > 0 && takesText(x.call.model) {
+	if x.wrong == nil && len(x.seen.Images) > 0 && takesText(x.call.model) {
 		x.wrong = x.dialect.denial(noImages, x)
 	}
 }
 
 // outcome returns the outcome for the record.
 func (x *exchange) outcome(r Reply) string {
-	if _, ok := r.(OK); ok && x.wrong.status != 0 {
+	if _, ok := r.(OK); ok && x.wrong != nil {
 		return strconv.Itoa(x.wrong.status)
 	}
 	return outcome(r)
@@ -116,22 +116,22 @@ func (x *exchange) head(d decision) {
 
 // streams reports whether the answer is a stream.
 func (x *exchange) streams() bool {
-	return x.call.stream && x.endpoint.stream != nil && x.wrong.status == 0
+	return x.call.stream && x.endpoint.stream != nil && x.wrong == nil
 }
 
 // whole returns the answer as one JSON body, or the error of an invalid request.
 func (x *exchange) whole() (status int, body string) {
-	if x.wrong.status != 0 {
+	if x.wrong != nil {
 		return x.wrong.status, x.failureOf(x.wrong)
 	}
 	if x.stored != nil {
 		return http.StatusOK, x.stored.whole()
 	}
-	return http.StatusOK, x.endpoint.whole(x.call)
+	return http.StatusOK, x.endpoint.whole(&x.call)
 }
 
 // failureOf returns the body of an error, and sets the header with its type.
-func (x *exchange) failureOf(p problem) string {
+func (x *exchange) failureOf(p *problem) string {
 	p.id = x.call.id
 	if x.dialect.typeHeader != "" {
 		x.w.Header().Set(x.dialect.typeHeader, x.dialect.failureType(p))
@@ -143,7 +143,7 @@ func (x *exchange) failureOf(p problem) string {
 // Retry-After where the dialect has a member for it.
 func (x *exchange) failure(status int) string {
 	seconds, _ := strconv.ParseUint(x.w.Header().Get("Retry-After"), 10, 32) // 0 for a date or none
-	return x.failureOf(problem{status: status, wait: time.Duration(seconds) * time.Second})
+	return x.failureOf(&problem{status: status, wait: time.Duration(seconds) * time.Second})
 }
 
 // abort breaks the connection without another byte.

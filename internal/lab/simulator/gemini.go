@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -38,7 +39,7 @@ func speaksGemini(r *http.Request) bool {
 }
 
 // geminiAnswer returns an answer, or a part of one. finish is why it ends, with its comma; "": it goes on.
-func geminiAnswer(c call, parts, finish string, thoughts, out int) string {
+func geminiAnswer(c *call, parts, finish string, thoughts, out int) string {
 	more := ""
 	if thoughts > 0 {
 		more += fmt.Sprintf(`"thoughtsTokenCount":%d,`, thoughts)
@@ -53,7 +54,7 @@ func geminiAnswer(c call, parts, finish string, thoughts, out int) string {
 }
 
 // geminiStop returns the finish reason. A malformed call ends an answer without the call.
-func geminiStop(c call) string {
+func geminiStop(c *call) string {
 	reason := "STOP"
 	for _, b := range c.blocks() {
 		if _, ok := b.object(); b.kind == called && !ok {
@@ -69,7 +70,7 @@ func geminiStop(c call) string {
 	return `,"finishReason":"` + reason + `"`
 }
 
-func geminiWhole(c call) string {
+func geminiWhole(c *call) string {
 	if c.blocked {
 		return geminiBlocked(c)
 	}
@@ -87,11 +88,11 @@ func geminiWhole(c call) string {
 }
 
 // geminiSignature returns the member with a part's signature.
-func geminiSignature(c call) string { return `,"thoughtSignature":` + quote(signature(c)) }
+func geminiSignature(c *call) string { return `,"thoughtSignature":` + quote(signature(c)) }
 
 // geminiPart returns a piece as a part; "": it is not shown. What belongs to
 // reasoning goes back with the first call.
-func geminiPart(c call, p piece) string {
+func geminiPart(c *call, p piece) string {
 	switch {
 	case p.kind == spoken:
 		return `{"text":` + quote(p.text) + `}`
@@ -118,7 +119,7 @@ func geminiPart(c call, p piece) string {
 func isGemini3(model string) bool { return strings.HasPrefix(model, "gemini-3") }
 
 // geminiChunks returns a stream as JSON objects.
-func geminiChunks(c call) (opening string, content []string, ending string) {
+func geminiChunks(c *call) (opening string, content []string, ending string) {
 	thoughts, out := 0, 0
 	for _, p := range c.inWhole() {
 		if p.kind == thought {
@@ -138,9 +139,9 @@ func geminiChunks(c call) (opening string, content []string, ending string) {
 }
 
 // geminiEvents is the stream with alt=sse. It has no terminator: the last event has a finishReason.
-func geminiEvents(c call) stream {
+func geminiEvents(c *call) stream {
 	event := func(data string) string { return "data: " + data + "\r\n\r\n" }
-	s := stream{media: "text/event-stream", failure: event(geminiFailure(problem{status: 503}))}
+	s := stream{media: "text/event-stream", failure: event(geminiFailure(&problem{status: 503}))}
 	if c.blocked {
 		s.opening = []string{event(geminiBlocked(c))}
 		return s
@@ -155,8 +156,8 @@ func geminiEvents(c call) stream {
 
 // geminiArray is the stream without alt=sse: an array whose elements come one
 // by one, the comma with the element behind it.
-func geminiArray(c call) stream {
-	failure := geminiFailure(problem{status: 503})
+func geminiArray(c *call) stream {
+	failure := geminiFailure(&problem{status: 503})
 	s := stream{
 		media:   "application/json; charset=UTF-8",
 		failure: "[" + failure + "]",
@@ -175,29 +176,28 @@ func geminiArray(c call) stream {
 }
 
 // geminiBlocked returns the answer to a blocked prompt.
-func geminiBlocked(c call) string {
+func geminiBlocked(c *call) string {
 	return fmt.Sprintf(`{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":%d,"totalTokenCount":%d},`+
 		`"modelVersion":%s,"responseId":"resp_%s"}`, c.prompt, c.prompt, quote(c.model), c.id)
 }
 
-func geminiCount(c call) string {
+func geminiCount(c *call) string {
 	return fmt.Sprintf(`{"totalTokens":%d,"promptTokensDetails":[{"modality":"TEXT","tokenCount":%d}]}`, c.prompt, c.prompt)
 }
 
-func geminiEmbedding(call) string  { return `{"embedding":{"values":` + vector + `}}` }
-func geminiEmbeddings(call) string { return `{"embeddings":[{"values":` + vector + `}]}` }
+func geminiEmbedding(*call) string  { return `{"embedding":{"values":` + vector + `}}` }
+func geminiEmbeddings(*call) string { return `{"embeddings":[{"values":` + vector + `}]}` }
 
-func geminiModels(c call) string {
-	c.model = "gemini-simulator"
-	return `{"models":[` + geminiModel(c) + `]}`
+func geminiModels(*call) string {
+	return `{"models":[` + geminiModel(&call{model: "gemini-simulator"}) + `]}`
 }
 
-func geminiModel(c call) string {
+func geminiModel(c *call) string {
 	return `{"name":` + quote("models/"+c.model) + `,"version":"001","displayName":"Gemini Simulator","inputTokenLimit":1048576,` +
 		`"outputTokenLimit":65536,"supportedGenerationMethods":["generateContent","countTokens"]}`
 }
 
-func geminiFailure(p problem) string {
+func geminiFailure(p *problem) string {
 	name, usual := geminiError(p.status)
 	details := p.details
 	if p.status == http.StatusTooManyRequests && p.wait > 0 {
@@ -205,10 +205,7 @@ func geminiFailure(p problem) string {
 			"Please retry in " + seconds(p.wait) + "."
 		details = geminiWait("GenerateRequestsPerMinutePerProjectPerModel", p.wait)
 	}
-	if p.message == "" {
-		p.message = usual
-	}
-	return fmt.Sprintf(`{"error":{"code":%d,"message":%s,"status":%s%s}}`, p.status, quote(p.message), quote(name), details)
+	return fmt.Sprintf(`{"error":{"code":%d,"message":%s,"status":%s%s}}`, p.status, quote(cmp.Or(p.message, usual)), quote(name), details)
 }
 
 // geminiWait returns the details of an error with a retry delay.
@@ -252,23 +249,23 @@ func geminiError(status int) (name, message string) {
 
 // geminiDenial returns the words for what a status alone does not say. A prompt
 // that is blocked has an answer of its own.
-func geminiDenial(d Denial, x *exchange) problem {
+func geminiDenial(d Denial, x *exchange) *problem {
 	switch d {
 	case TooLong:
 		return bad("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).")
 	case Spent:
-		return problem{
+		return &problem{
 			status: http.StatusTooManyRequests, details: geminiWait("GenerateRequestsPerDayPerProjectPerModel", 12*time.Hour),
 			message: "You exceeded your current quota, please check your plan and billing details.",
 		}
 	case KeyEcho:
-		return problem{status: http.StatusUnauthorized, message: "API key not valid: " + keyOf(x.r) + ". Please pass a valid API key."}
+		return &problem{status: http.StatusUnauthorized, message: "API key not valid: " + keyOf(x.r) + ". Please pass a valid API key."}
 	case Blocked:
-		return problem{}
+		return nil
 	case noImages:
 		return bad("Image input modality is not enabled for models/%s", x.call.model)
 	}
-	return problem{
+	return &problem{
 		status: http.StatusNotFound, message: "models/" + x.call.model + " is not found for API version v1beta, or is not supported for " +
 			"generateContent. Call ListModels to see the list of available models and their supported methods.",
 	}

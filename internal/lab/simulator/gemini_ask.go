@@ -28,12 +28,12 @@ type geminiTurn struct {
 	}
 }
 
-func readGemini(r ask) (call, problem) {
+func readGemini(r ask, c *call) *problem {
 	var body geminiAsk
 	if err := json.Unmarshal(r.body, &body); err != nil {
-		return call{}, bad("Invalid JSON payload received. %v", err)
+		return bad("Invalid JSON payload received. %v", err)
 	}
-	c := call{model: r.model, view: sealed}
+	*c = call{model: r.model, view: sealed}
 	if body.GenerationConfig.ThinkingConfig.IncludeThoughts {
 		c.view = shown
 	}
@@ -48,20 +48,20 @@ func readGemini(r ask) (call, problem) {
 	}
 	c.repeat = slices.ContainsFunc(body.Contents, func(t geminiTurn) bool { return t.Role == "model" })
 	p := firstProblem(body.texts, body.results)
-	if p.status == 0 && isGemini3(r.model) {
+	if p == nil && isGemini3(r.model) {
 		p = body.thoughts()
 	}
-	return c, p
+	return p
 }
 
-func streamGemini(r ask) (call, problem) {
-	c, problem := readGemini(r)
-	c.stream = problem.status == 0
-	return c, problem
+func streamGemini(r ask, c *call) *problem {
+	p := readGemini(r, c)
+	c.stream = p == nil
+	return p
 }
 
 // texts checks that contents and parts are not empty.
-func (a geminiAsk) texts() problem {
+func (a *geminiAsk) texts() *problem {
 	for i, turn := range a.Contents {
 		if len(turn.Parts) == 0 {
 			return bad("* GenerateContentRequest.contents[%d].parts: contents.parts must not be empty.\n", i)
@@ -73,7 +73,7 @@ func (a geminiAsk) texts() problem {
 			}
 		}
 	}
-	return problem{}
+	return nil
 }
 
 // count returns the numbers of calls and responses of a content.
@@ -90,7 +90,7 @@ func (t geminiTurn) count() (calls, responses int) {
 }
 
 // results checks that tool calls and results match.
-func (a geminiAsk) results() problem {
+func (a *geminiAsk) results() *problem {
 	open := 0
 	for i, turn := range a.Contents {
 		calls, responses := turn.count()
@@ -105,14 +105,14 @@ func (a geminiAsk) results() problem {
 		}
 		open = calls
 	}
-	return problem{}
+	return nil
 }
 
 // thoughts checks that the calls of the current turn have their signatures.
-func (a geminiAsk) thoughts() problem {
+func (a *geminiAsk) thoughts() *problem {
 	for _, turn := range slices.Backward(a.Contents) {
 		if calls, responses := turn.count(); calls == 0 && responses == 0 {
-			return problem{}
+			return nil
 		}
 		for i, p := range turn.Parts {
 			if p.FunctionCall == nil {
@@ -126,5 +126,5 @@ func (a geminiAsk) thoughts() problem {
 			break
 		}
 	}
-	return problem{}
+	return nil
 }

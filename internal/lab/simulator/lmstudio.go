@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -26,25 +27,26 @@ func lmStudio() dialect {
 // speaksLMStudio reports whether a request is meant for this API.
 func speaksLMStudio(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/v1/") }
 
-func readLMStudio(r ask) (call, problem) {
+func readLMStudio(r ask, c *call) *problem {
 	var body struct {
 		Model  string
 		Stream bool
 	}
 	if err := json.Unmarshal(r.body, &body); err != nil {
-		return call{}, bad("%v", err)
+		return bad("%v", err)
 	}
 	if body.Model == "" {
-		return call{}, bad(`"model" is required`)
+		return bad(`"model" is required`)
 	}
-	return call{model: body.Model, stream: body.Stream}, problem{}
+	*c = call{model: body.Model, stream: body.Stream}
+	return nil
 }
 
-func lmStudioWhole(c call) string { return lmStudioResult(c, c.blocks(), c.out()) }
+func lmStudioWhole(c *call) string { return lmStudioResult(c, c.blocks(), c.out()) }
 
 // lmStudioResult returns the result of an answer. The server calls tools itself, so
 // there are no calls for the client.
-func lmStudioResult(c call, blocks []block, out int) string {
+func lmStudioResult(c *call, blocks []block, out int) string {
 	var output []string
 	for _, b := range blocks {
 		if kind := lmStudioKind(c, b); kind != "" {
@@ -57,7 +59,7 @@ func lmStudioResult(c call, blocks []block, out int) string {
 }
 
 // lmStudioKind returns the type of a block, or "" if it is not shown.
-func lmStudioKind(c call, b block) string {
+func lmStudioKind(c *call, b block) string {
 	switch {
 	case b.kind == spoken:
 		return "message"
@@ -68,7 +70,7 @@ func lmStudioKind(c call, b block) string {
 }
 
 // lmStudioStream returns an answer in events. chat.end follows even an error.
-func lmStudioStream(c call) stream {
+func lmStudioStream(c *call) stream {
 	end := func(blocks []block, out int) string {
 		return sse("chat.end", `{"type":"chat.end","result":`+lmStudioResult(c, blocks, out)+`}`)
 	}
@@ -97,23 +99,20 @@ func lmStudioStream(c call) stream {
 		},
 		content: content,
 		ending:  []string{stop, end(c.blocks(), c.out())},
-		failure: sse("error", `{"type":"error",`+lmStudioFailure(problem{status: 503})[1:]) + end(nil, 0),
+		failure: sse("error", `{"type":"error",`+lmStudioFailure(&problem{status: 503})[1:]) + end(nil, 0),
 	}
 }
 
-func lmStudioModels(call) string {
+func lmStudioModels(*call) string {
 	return `{"models":[{"type":"llm","publisher":"simulator","key":"simulator","display_name":"Simulator","architecture":"simulator",` +
 		`"quantization":{"name":"Q4_0","bits_per_weight":4},"size_bytes":1000000000,"params_string":"1B",` +
 		`"loaded_instances":[{"id":"simulator","config":{"context_length":4096}}],"max_context_length":32768,"format":"gguf",` +
 		`"capabilities":{"vision":false,"trained_for_tool_use":false},"description":null}]}`
 }
 
-func lmStudioFailure(p problem) string {
+func lmStudioFailure(p *problem) string {
 	kind, usual := lmStudioError(p.status)
-	if p.message == "" {
-		p.message = usual
-	}
-	return fmt.Sprintf(`{"error":{"type":%s,"message":%s}}`, quote(kind), quote(p.message))
+	return fmt.Sprintf(`{"error":{"type":%s,"message":%s}}`, quote(kind), quote(cmp.Or(p.message, usual)))
 }
 
 // lmStudioError returns the type and the usual message of a status.
@@ -174,41 +173,38 @@ const lmStudioOldStats = `,"stats":{"tokens_per_second":51.4,"time_to_first_toke
 	`"model_info":{"arch":"simulator","quant":"Q4_K_M","format":"gguf","context_length":4096},` +
 	`"runtime":{"name":"simulator","version":"1.3.0","supported_formats":["gguf"]}}`
 
-func lmStudioOldChat(c call) string {
+func lmStudioOldChat(c *call) string {
 	return strings.TrimSuffix(openaiWhole(c), "}") + lmStudioOldStats
 }
 
-func lmStudioOldStream(c call) stream {
+func lmStudioOldStream(c *call) stream {
 	s := openaiStream(c)
 	_, message := lmStudioError(503)
 	s.failure = sse("error", `{"error":{"message":`+quote(message)+`},"message":`+quote(message)+`}`)
 	return s
 }
 
-func lmStudioOldModels(c call) string {
-	c.model = "simulator"
-	return `{"object":"list","data":[` + lmStudioOldModel(c) + `]}`
+func lmStudioOldModels(*call) string {
+	return `{"object":"list","data":[` + lmStudioOldModel(&call{model: "simulator"}) + `]}`
 }
 
-func lmStudioOldModel(c call) string {
+func lmStudioOldModel(c *call) string {
 	return `{"id":` + quote(c.model) + `,"object":"model","type":"llm","publisher":"simulator","arch":"simulator",` +
 		`"compatibility_type":"gguf","quantization":"Q4_K_M","state":"loaded","max_context_length":131072}`
 }
 
 // lmStudioOldFailure returns an error: mostly a string where OpenAI has an object.
-func lmStudioOldFailure(p problem) string {
+func lmStudioOldFailure(p *problem) string {
 	if p.status < http.StatusInternalServerError {
 		return openaiFailure(p)
 	}
-	if _, usual := lmStudioError(p.status); p.message == "" {
-		p.message = usual
-	}
-	return `{"error":` + quote(p.message) + `}`
+	_, usual := lmStudioError(p.status)
+	return `{"error":` + quote(cmp.Or(p.message, usual)) + `}`
 }
 
 // lmStudioDenial returns the error of a denial. A local server has no account and no
 // policy; OpenAI's errors are used for these.
-func lmStudioDenial(d Denial, x *exchange) problem {
+func lmStudioDenial(d Denial, x *exchange) *problem {
 	switch d {
 	case TooLong:
 		return bad("The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 11278>= n_ctx: 4096). " +
@@ -216,7 +212,7 @@ func lmStudioDenial(d Denial, x *exchange) problem {
 	case noImages:
 		return bad("Model does not support images. Please use a model that does.")
 	case noModel:
-		return problem{
+		return &problem{
 			status: http.StatusNotFound, param: "model", code: "model_not_found",
 			message: "No models loaded. Please load a model in the developer page or use the 'lms load' command.",
 		}

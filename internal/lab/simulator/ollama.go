@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -21,7 +22,7 @@ func ollama() dialect {
 			{method: "POST", path: "/api/show", read: readOllama, whole: ollamaShow},
 			{method: "GET", path: "/api/tags", whole: ollamaTags},
 			{method: "GET", path: "/api/ps", whole: ollamaTags},
-			{method: "GET", path: "/api/version", whole: func(call) string { return `{"version":"0.17.4"}` }},
+			{method: "GET", path: "/api/version", whole: func(*call) string { return `{"version":"0.17.4"}` }},
 		},
 		failure: ollamaFailure,
 		spent:   ollamaSpent,
@@ -33,7 +34,7 @@ func ollama() dialect {
 func speaksOllama(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
 
 // readOllama reads a request. Streaming is the default.
-func readOllama(r ask) (call, problem) {
+func readOllama(r ask, c *call) *problem {
 	var body struct {
 		Model    string
 		Stream   *bool
@@ -46,29 +47,29 @@ func readOllama(r ask) (call, problem) {
 		}
 	}
 	if err := json.Unmarshal(r.body, &body); err != nil {
-		return call{}, bad("%v", err)
+		return bad("%v", err)
 	}
 	if body.Model == "" {
-		return call{}, bad("model is required")
+		return bad("model is required")
 	}
-	c := call{model: body.Model, stream: body.Stream == nil || *body.Stream}
+	*c = call{model: body.Model, stream: body.Stream == nil || *body.Stream}
 	for _, turn := range body.Messages {
 		c.lastTurns.add(turn.Role == "assistant", turn.Content)
 	}
 	if string(body.Think) == "false" {
 		c.view = never
 	}
-	return c, problem{}
+	return nil
 }
 
 // ollamaLine returns one object of an answer. says is what it says; how, with
 // its comma, how the answer came about, "" while it goes on.
-func ollamaLine(c call, says, how string) string {
+func ollamaLine(c *call, says, how string) string {
 	return fmt.Sprintf(`{"model":%s,"created_at":%s,%s,"done":%t%s}`,
 		quote(c.model), quote(c.at.UTC().Format(time.RFC3339Nano)), says, how != "", how)
 }
 
-func ollamaDone(c call) string {
+func ollamaDone(c *call) string {
 	reason := "stop"
 	if c.said.Stop == Length {
 		reason = string(Length)
@@ -104,7 +105,7 @@ func ollamaResponse(s ollamaSays) string {
 }
 
 // ollamaPiece returns a piece. Arguments that are not a JSON object become text.
-func ollamaPiece(c call, p piece) ollamaSays {
+func ollamaPiece(c *call, p piece) ollamaSays {
 	switch {
 	case p.kind == spoken:
 		return ollamaSays{text: p.text}
@@ -127,7 +128,7 @@ func ollamaPiece(c call, p piece) ollamaSays {
 }
 
 // ollamaWhole returns the whole answer.
-func ollamaWhole(c call) (s ollamaSays) {
+func ollamaWhole(c *call) (s ollamaSays) {
 	for _, p := range c.inWhole() {
 		some := ollamaPiece(c, p)
 		s.text, s.thinking, s.calls = s.text+some.text, s.thinking+some.thinking, append(s.calls, some.calls...)
@@ -135,25 +136,25 @@ func ollamaWhole(c call) (s ollamaSays) {
 	return s
 }
 
-func ollamaChat(c call) string { return ollamaLine(c, ollamaMessage(ollamaWhole(c)), ollamaDone(c)) }
+func ollamaChat(c *call) string { return ollamaLine(c, ollamaMessage(ollamaWhole(c)), ollamaDone(c)) }
 
-func ollamaGenerate(c call) string {
+func ollamaGenerate(c *call) string {
 	return ollamaLine(c, ollamaResponse(ollamaWhole(c)), ollamaDone(c)+`,"context":[1,2,3]`)
 }
 
-func streamOllamaChat(c call) stream { return ollamaStream(c, ollamaMessage, ollamaDone(c)) }
+func streamOllamaChat(c *call) stream { return ollamaStream(c, ollamaMessage, ollamaDone(c)) }
 
-func streamOllamaGenerate(c call) stream {
+func streamOllamaGenerate(c *call) stream {
 	return ollamaStream(c, ollamaResponse, ollamaDone(c)+`,"context":[1,2,3]`)
 }
 
 // ollamaStream returns an answer in lines, the first one empty.
-func ollamaStream(c call, says func(ollamaSays) string, how string) stream {
+func ollamaStream(c *call, says func(ollamaSays) string, how string) stream {
 	s := stream{
 		media:   "application/x-ndjson",
 		opening: []string{ollamaLine(c, says(ollamaSays{}), "") + "\n"},
 		ending:  []string{ollamaLine(c, says(ollamaSays{}), how) + "\n"},
-		failure: ollamaFailure(problem{status: 503}) + "\n",
+		failure: ollamaFailure(&problem{status: 503}) + "\n",
 	}
 	for _, p := range c.inWhole() {
 		s.content = append(s.content, ollamaLine(c, says(ollamaPiece(c, p)), "")+"\n")
@@ -161,7 +162,7 @@ func ollamaStream(c call, says func(ollamaSays) string, how string) stream {
 	return s
 }
 
-func ollamaEmbed(c call) string {
+func ollamaEmbed(c *call) string {
 	return fmt.Sprintf(`{"model":%s,"embeddings":[%s],"total_duration":14143917,"load_duration":1019500,"prompt_eval_count":%d}`,
 		quote(c.model), vector, c.prompt)
 }
@@ -169,22 +170,19 @@ func ollamaEmbed(c call) string {
 const ollamaDetails = `"details":{"parent_model":"","format":"gguf","family":"simulator","families":["simulator"],` +
 	`"parameter_size":"1B","quantization_level":"Q4_K_M"}`
 
-func ollamaShow(call) string {
+func ollamaShow(*call) string {
 	return `{"modelfile":"FROM simulator","parameters":"","template":"{{ .Prompt }}",` + ollamaDetails +
 		`,"model_info":{"general.architecture":"simulator"},"capabilities":["completion"],"modified_at":"2025-01-01T00:00:00Z"}`
 }
 
-func ollamaTags(call) string {
+func ollamaTags(*call) string {
 	return `{"models":[{"name":"simulator:latest","model":"simulator:latest","modified_at":"2025-01-01T00:00:00Z",` +
 		`"size":1000000000,"digest":"` + strings.Repeat("0", 64) + `",` + ollamaDetails + `}]}`
 }
 
 // ollamaFailure returns an error, which is only a message.
-func ollamaFailure(p problem) string {
-	if p.message == "" {
-		p.message = ollamaError(p.status)
-	}
-	return `{"error":` + quote(p.message) + `}`
+func ollamaFailure(p *problem) string {
+	return `{"error":` + quote(cmp.Or(p.message, ollamaError(p.status))) + `}`
 }
 
 func ollamaError(status int) string {
@@ -209,21 +207,21 @@ func ollamaError(status int) string {
 }
 
 // ollamaDenial returns the error of a denial. Only Ollama's cloud has accounts.
-func ollamaDenial(d Denial, x *exchange) problem {
+func ollamaDenial(d Denial, x *exchange) *problem {
 	switch d {
 	case TooLong:
 		return bad("the input length exceeds the context length")
 	case Spent:
-		return problem{status: http.StatusTooManyRequests, message: "you've reached your session usage limit, please wait or upgrade to continue"}
+		return &problem{status: http.StatusTooManyRequests, message: "you've reached your session usage limit, please wait or upgrade to continue"}
 	case KeyEcho:
-		return problem{status: http.StatusUnauthorized, message: "unauthorized: " + keyOf(x.r)}
+		return &problem{status: http.StatusUnauthorized, message: "unauthorized: " + keyOf(x.r)}
 	case noImages:
-		return problem{
+		return &problem{
 			status:  http.StatusInternalServerError,
 			message: "Failed to create new sequence: failed to process inputs: this model is missing data required for image input",
 		}
 	case Blocked:
-		return problem{status: http.StatusForbidden, message: "this model requires a subscription, upgrade for access: https://ollama.com/upgrade"}
+		return &problem{status: http.StatusForbidden, message: "this model requires a subscription, upgrade for access: https://ollama.com/upgrade"}
 	}
-	return problem{status: http.StatusNotFound, message: "model '" + x.call.model + "' not found"}
+	return &problem{status: http.StatusNotFound, message: "model '" + x.call.model + "' not found"}
 }

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -36,7 +37,7 @@ func openai() dialect {
 	}
 }
 
-func openaiWhole(c call) string {
+func openaiWhole(c *call) string {
 	return fmt.Sprintf(`{"id":"chatcmpl-%s","object":"chat.completion","created":%d,"model":%s,`+
 		`"choices":[{"index":0,"message":{"role":"assistant",%s,"refusal":null,"annotations":[]},`+
 		`"logprobs":null,"finish_reason":%s}],"usage":%s,"service_tier":"default","system_fingerprint":"fp_simulator"}`,
@@ -44,7 +45,7 @@ func openaiWhole(c call) string {
 }
 
 // openaiMessage returns the members of a message. Reasoning is a member of compatible servers only.
-func openaiMessage(c call) string {
+func openaiMessage(c *call) string {
 	message, calls := "", []string{}
 	for _, b := range c.blocks() {
 		switch {
@@ -64,7 +65,7 @@ func openaiMessage(c call) string {
 }
 
 // openaiCall returns the members of a call.
-func openaiCall(c call, b block, arguments string) string {
+func openaiCall(c *call, b block, arguments string) string {
 	id := fmt.Sprintf("call_%s_%d", c.id, b.nth)
 	if c.said.NoIDs {
 		id = ""
@@ -73,7 +74,7 @@ func openaiCall(c call, b block, arguments string) string {
 }
 
 // openaiStop returns the finish reason.
-func openaiStop(c call) string {
+func openaiStop(c *call) string {
 	switch {
 	case c.said.Stop == Length:
 		return `"length"`
@@ -85,12 +86,12 @@ func openaiStop(c call) string {
 	return `"stop"`
 }
 
-func openaiStream(c call) stream {
+func openaiStream(c *call) stream {
 	s := stream{
 		media:   eventStream,
 		opening: []string{openaiChunk(c, openaiChoice(`{"role":"assistant","content":"","refusal":null}`, "null"), "null")},
 		ending:  []string{openaiChunk(c, openaiChoice(`{}`, openaiStop(c)), "null")},
-		failure: sse("", openaiFailure(problem{status: 503})),
+		failure: sse("", openaiFailure(&problem{status: 503})),
 	}
 	for _, p := range c.inOrder() {
 		s.content = append(s.content, openaiPiece(c, p))
@@ -104,7 +105,7 @@ func openaiStream(c call) stream {
 
 // openaiPiece returns a piece in chunks. A call begins with a chunk for its name.
 // Reasoning that is not shown has none.
-func openaiPiece(c call, p piece) string {
+func openaiPiece(c *call, p piece) string {
 	delta := func(members string) string {
 		return openaiChunk(c, openaiChoice("{"+members+"}", "null"), "null")
 	}
@@ -125,7 +126,7 @@ func openaiPiece(c call, p piece) string {
 
 // openaiChunk returns one event of a stream. If usage was requested, it is a member of
 // every chunk, null except in the last.
-func openaiChunk(c call, choice, usage string) string {
+func openaiChunk(c *call, choice, usage string) string {
 	member := ""
 	if c.usage {
 		member = `,"usage":` + usage
@@ -139,7 +140,7 @@ func openaiChoice(delta, finish string) string {
 	return fmt.Sprintf(`{"index":0,"delta":%s,"logprobs":null,"finish_reason":%s}`, delta, finish)
 }
 
-func openaiUsage(c call) string {
+func openaiUsage(c *call) string {
 	return fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,`+
 		`"prompt_tokens_details":{"cached_tokens":%d,"audio_tokens":0},`+
 		`"completion_tokens_details":{"reasoning_tokens":%d,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}`,
@@ -147,16 +148,16 @@ func openaiUsage(c call) string {
 }
 
 // openaiText is the answer of the older completions API, which has no messages.
-func openaiText(c call) string {
+func openaiText(c *call) string {
 	return openaiTextObject(c, c.text(), `"stop"`, `,"usage":`+openaiUsage(c))
 }
 
-func openaiTextStream(c call) stream {
+func openaiTextStream(c *call) stream {
 	s := stream{
 		media:   eventStream,
 		opening: []string{sse("", openaiTextObject(c, "", "null", ""))},
 		ending:  []string{sse("", openaiTextObject(c, "", `"stop"`, "")), sse("", "[DONE]")},
-		failure: sse("", openaiFailure(problem{status: 503})),
+		failure: sse("", openaiFailure(&problem{status: 503})),
 	}
 	for _, word := range inWords(c.text()) {
 		s.content = append(s.content, sse("", openaiTextObject(c, word, "null", "")))
@@ -164,42 +165,35 @@ func openaiTextStream(c call) stream {
 	return s
 }
 
-func openaiTextObject(c call, text, finish, usage string) string {
+func openaiTextObject(c *call, text, finish, usage string) string {
 	return fmt.Sprintf(`{"id":"cmpl-%s","object":"text_completion","created":%d,"model":%s,`+
 		`"choices":[{"text":%s,"index":0,"logprobs":null,"finish_reason":%s}]%s}`,
 		c.id, c.at.Unix(), quote(c.model), quote(text), finish, usage)
 }
 
-func openaiEmbeddings(c call) string {
+func openaiEmbeddings(c *call) string {
 	return fmt.Sprintf(`{"object":"list","data":[{"object":"embedding","index":0,"embedding":%s}],"model":%s,`+
 		`"usage":{"prompt_tokens":%d,"total_tokens":%d}}`, vector, quote(c.model), c.prompt, c.prompt)
 }
 
-func openaiModels(c call) string {
-	c.model = "gpt-simulator"
-	return `{"object":"list","data":[` + openaiModel(c) + `]}`
+func openaiModels(*call) string {
+	return `{"object":"list","data":[` + openaiModel(&call{model: "gpt-simulator"}) + `]}`
 }
 
-func openaiModel(c call) string {
+func openaiModel(c *call) string {
 	return `{"id":` + quote(c.model) + `,"object":"model","created":1735689600,"owned_by":"simulator"}`
 }
 
-func openaiFailure(p problem) string {
+func openaiFailure(p *problem) string {
 	kind, code, usual := openaiError(p.status)
 	param := "null"
-	if p.message == "" {
-		p.message = usual
-	}
-	if p.kind != "" {
-		kind = p.kind
-	}
 	if p.code != "" {
 		code = quote(p.code)
 	}
 	if p.param != "" {
 		param = quote(p.param)
 	}
-	return fmt.Sprintf(`{"error":{"message":%s,"type":%s,"param":%s,"code":%s}}`, quote(p.message), quote(kind), param, code)
+	return fmt.Sprintf(`{"error":{"message":%s,"type":%s,"param":%s,"code":%s}}`, quote(cmp.Or(p.message, usual)), quote(cmp.Or(p.kind, kind)), param, code)
 }
 
 // openaiError returns the type, the code as JSON, and the usual message of a status.
@@ -225,45 +219,45 @@ func openaiError(status int) (kind, code, message string) {
 }
 
 // openaiDenial returns the error of a denial.
-func openaiDenial(d Denial, x *exchange) problem {
+func openaiDenial(d Denial, x *exchange) *problem {
 	newer := x.endpoint.path == "/v1/responses"
 	switch {
 	case d == TooLong && newer:
-		return problem{
+		return &problem{
 			status: http.StatusBadRequest, param: "input", code: "context_length_exceeded",
 			message: "Your input exceeds the context window of this model. Please adjust your input and try again.",
 		}
 	case d == TooLong:
-		return problem{
+		return &problem{
 			status: http.StatusBadRequest, param: "messages", code: "context_length_exceeded",
 			message: "This model's maximum context length is 128000 tokens. However, your messages resulted in 130536 tokens. " +
 				"Please reduce the length of the messages.",
 		}
 	case d == Spent:
-		return problem{
+		return &problem{
 			status: http.StatusTooManyRequests, kind: "insufficient_quota", code: "insufficient_quota",
 			message: "You exceeded your current quota, please check your plan and billing details. For more information on this error, " +
 				"read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.",
 		}
 	case d == KeyEcho:
-		return problem{
+		return &problem{
 			status: http.StatusUnauthorized, code: "invalid_api_key", message: "Incorrect API key provided: " + keyOf(x.r) +
 				". You can find your API key at https://platform.openai.com/account/api-keys.",
 		}
 	case d == noImages:
 		return bad("Invalid content type. image_url is only supported by certain models.").about("messages.[0].content.[0].type")
 	case d == Blocked:
-		return problem{
+		return &problem{
 			status: http.StatusBadRequest, code: "invalid_prompt", message: "Invalid prompt: your prompt was flagged as potentially violating " +
 				"our usage policy. Please try again with a different prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting",
 		}
 	case newer:
-		return problem{
+		return &problem{
 			status: http.StatusBadRequest, param: "model", code: "model_not_found",
 			message: "The requested model '" + x.call.model + "' does not exist.",
 		}
 	}
-	return problem{
+	return &problem{
 		status: http.StatusNotFound, code: "model_not_found",
 		message: "The model `" + x.call.model + "` does not exist or you do not have access to it.",
 	}

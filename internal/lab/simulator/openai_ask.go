@@ -33,41 +33,43 @@ type openaiTurn struct {
 	} `json:"tool_calls"`
 }
 
-func readOpenAI(r ask) (call, problem) {
+func readOpenAI(r ask, c *call) *problem {
 	var body openaiAsk
 	if err := json.Unmarshal(r.body, &body); err != nil {
-		return call{}, bad("We could not parse the JSON body of your request: %v", err)
+		return bad("We could not parse the JSON body of your request: %v", err)
 	}
 	if body.Model == "" {
-		return call{}, bad("you must provide a model parameter")
+		return bad("you must provide a model parameter")
 	}
-	c := call{model: body.Model, stream: body.Stream, usage: body.StreamOptions.IncludeUsage}
+	*c = call{model: body.Model, stream: body.Stream, usage: body.StreamOptions.IncludeUsage}
 	for _, turn := range body.Messages {
 		c.lastTurns.add(turn.Role == "assistant", plainText(turn.Content))
 	}
 	c.repeat = slices.ContainsFunc(body.Messages, func(t openaiTurn) bool { return t.Role == "assistant" })
-	return c, firstProblem(body.tools, body.texts, body.results)
+	return firstProblem(body.tools, body.texts, body.results)
 }
 
 // tools checks the names of tools.
-func (a openaiAsk) tools() problem {
+func (a *openaiAsk) tools() *problem {
 	for i, t := range a.Tools {
 		if name := t.Function.Name; !isWord(name, 64) {
 			return bad("Invalid 'tools[%d].function.name': string does not match pattern. Expected a string that matches the pattern "+
 				"'^[a-zA-Z0-9_-]+$'.", i).about("tools[%d].function.name", i)
 		}
 	}
-	return problem{}
+	return nil
 }
 
 // texts checks the content and tool calls of messages.
-func (a openaiAsk) texts() problem {
+func (a *openaiAsk) texts() *problem {
 	for i, turn := range a.Messages {
 		if nothing := len(turn.Content) == 0 || string(turn.Content) == "null"; nothing && len(turn.ToolCalls) == 0 {
 			return bad("Invalid value for 'content': expected a string, got null.").about("messages.[%d].content", i)
 		}
 		for j, c := range turn.ToolCalls {
-			where := func(p problem, member string) problem { return p.about("messages[%d].tool_calls[%d].%s", i, j, member) }
+			where := func(p *problem, member string) *problem {
+				return p.about("messages[%d].tool_calls[%d].%s", i, j, member)
+			}
 			switch {
 			case c.ID == "":
 				return where(bad("Invalid 'messages[%d].tool_calls[%d].id': empty string. Expected a string with minimum length 1, "+
@@ -80,15 +82,15 @@ func (a openaiAsk) texts() problem {
 			}
 		}
 	}
-	return problem{}
+	return nil
 }
 
 // results checks that tool calls and results match.
-func (a openaiAsk) results() problem {
+func (a *openaiAsk) results() *problem {
 	var calls, open []string
 	for i, turn := range a.Messages {
 		if turn.Role != "tool" {
-			if p := openaiUnanswered(open); p.status != 0 {
+			if p := openaiUnanswered(open); p != nil {
 				return p
 			}
 			calls = nil
@@ -112,9 +114,9 @@ func (a openaiAsk) results() problem {
 }
 
 // openaiUnanswered checks that no calls without results are left.
-func openaiUnanswered(open []string) problem {
+func openaiUnanswered(open []string) *problem {
 	if len(open) == 0 {
-		return problem{}
+		return nil
 	}
 	return bad("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "+
 		"The following tool_call_ids did not have response messages: %s", strings.Join(open, ", ")).about("messages")

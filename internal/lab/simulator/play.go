@@ -96,7 +96,7 @@ func (Empty) play(x *exchange) {
 func (c Cut) play(x *exchange) {
 	switch {
 	case c.End == Done:
-		x.call = x.call.first(c.After)
+		x.call.shorten(c.After)
 		x.answer(x.pace)
 	case x.streams():
 		c.stream(x, x.open())

@@ -8,7 +8,7 @@ import (
 // The source of what follows: platform.openai.com, "Responses" and "Streaming
 // events". The API has an error in a stream in a member of its own, unlike the page.
 
-func responsesWhole(c call) string {
+func responsesWhole(c *call) string {
 	var items []string
 	for _, b := range c.blocks() {
 		items = append(items, responsesItem(c, b, "completed"))
@@ -18,7 +18,7 @@ func responsesWhole(c call) string {
 }
 
 // responsesEnd returns the status of an answer and incomplete_details as JSON.
-func responsesEnd(c call) (status, incomplete string) {
+func responsesEnd(c *call) (status, incomplete string) {
 	switch c.said.Stop {
 	case Length:
 		return "incomplete", `{"reason":"max_output_tokens"}`
@@ -28,11 +28,11 @@ func responsesEnd(c call) (status, incomplete string) {
 	return "completed", "null"
 }
 
-func responsesStream(c call) stream {
+func responsesStream(c *call) stream {
 	var n, alone numbered
-	begun := c
+	begun := *c
 	begun.said.Stop = ""
-	created := responsesObject(begun, "in_progress", "null", "", "null")
+	created := responsesObject(&begun, "in_progress", "null", "", "null")
 	s := stream{media: eventStream, failure: alone.event("error", `"error":`+responsesError())}
 	s.opening = []string{
 		n.event("response.created", `"response":`+created),
@@ -47,13 +47,13 @@ func responsesStream(c call) stream {
 	s.ending = []string{end, n.event("response."+status, `"response":`+responsesWhole(c))}
 	s.broken = func(sent []string) string {
 		n := numbered{strings.Count(strings.Join(sent, ""), "event: ")}
-		return n.event("response.failed", `"response":`+responsesObject(begun, "failed", responsesCause(), "", "null"))
+		return n.event("response.failed", `"response":`+responsesObject(&begun, "failed", responsesCause(), "", "null"))
 	}
 	return s
 }
 
 // responsesStart opens an item and, where it has one, its part.
-func responsesStart(n *numbered, c call, b block) string {
+func responsesStart(n *numbered, c *call, b block) string {
 	empty := b
 	empty.pieces = nil
 	item := n.event("response.output_item.added", fmt.Sprintf(`"output_index":%d,"item":%s`, b.index, responsesItem(c, empty, "in_progress")))
@@ -67,7 +67,7 @@ func responsesStart(n *numbered, c call, b block) string {
 }
 
 // responsesDelta returns a delta of an item, or "" for reasoning that is not shown.
-func responsesDelta(n *numbered, c call, p piece) string {
+func responsesDelta(n *numbered, c *call, p piece) string {
 	members := responsesWhere(c, p.block) + `,"delta":` + quote(p.text)
 	switch {
 	case p.kind == spoken:
@@ -81,7 +81,7 @@ func responsesDelta(n *numbered, c call, p piece) string {
 }
 
 // responsesStop closes an item and, where it has one, its part.
-func responsesStop(n *numbered, c call, b block) string {
+func responsesStop(n *numbered, c *call, b block) string {
 	done, where, text := "", responsesWhere(c, b), b.text()
 	switch {
 	case b.kind == spoken:
@@ -105,7 +105,7 @@ func (n *numbered) event(kind, members string) string {
 }
 
 // responsesObject returns the response with its error, its items and what it has cost.
-func responsesObject(c call, status, cause, items, usage string) string {
+func responsesObject(c *call, status, cause, items, usage string) string {
 	_, incomplete := responsesEnd(c)
 	return fmt.Sprintf(`{"id":"resp_%s","object":"response","created_at":%d,"status":%s,"background":%t,"error":%s,`+
 		`"incomplete_details":%s,"instructions":null,"max_output_tokens":null,"max_tool_calls":null,"model":%s,`+
@@ -117,7 +117,7 @@ func responsesObject(c call, status, cause, items, usage string) string {
 }
 
 // responsesID returns the id of an item.
-func responsesID(c call, b block) string {
+func responsesID(c *call, b block) string {
 	switch b.kind {
 	case thought:
 		return "rs_" + c.id
@@ -128,7 +128,7 @@ func responsesID(c call, b block) string {
 }
 
 // responsesWhere returns the members that identify an item and its part.
-func responsesWhere(c call, b block) string {
+func responsesWhere(c *call, b block) string {
 	where := fmt.Sprintf(`"item_id":%s,"output_index":%d`, quote(responsesID(c, b)), b.index)
 	switch b.kind {
 	case thought:
@@ -140,7 +140,7 @@ func responsesWhere(c call, b block) string {
 }
 
 // responsesItem returns an item with what its block holds.
-func responsesItem(c call, b block, status string) string {
+func responsesItem(c *call, b block, status string) string {
 	id, part := quote(responsesID(c, b)), ""
 	switch {
 	case b.kind == called:
@@ -169,13 +169,13 @@ func responsesSummary(text string) string {
 	return `{"type":"summary_text","text":` + quote(text) + `}`
 }
 
-func responsesUsage(c call) string {
+func responsesUsage(c *call) string {
 	return fmt.Sprintf(`{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d},"output_tokens":%d,`+
 		`"output_tokens_details":{"reasoning_tokens":%d},"total_tokens":%d}`,
 		c.prompt, c.cached(), c.out(), c.thinking(), c.prompt+c.out())
 }
 
-func responsesCount(c call) string {
+func responsesCount(c *call) string {
 	return fmt.Sprintf(`{"object":"response.input_tokens","input_tokens":%d}`, c.prompt)
 }
 

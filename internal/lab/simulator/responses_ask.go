@@ -42,15 +42,15 @@ func (a *responsesInput) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*items)(a))
 }
 
-func readResponses(r ask) (call, problem) {
+func readResponses(r ask, c *call) *problem {
 	var body responsesAsk
 	if err := json.Unmarshal(r.body, &body); err != nil {
-		return call{}, bad("We could not parse the JSON body of your request: %v", err)
+		return bad("We could not parse the JSON body of your request: %v", err)
 	}
 	if body.Model == "" {
-		return call{}, bad("Missing required parameter: 'model'.")
+		return bad("Missing required parameter: 'model'.")
 	}
-	c := call{model: body.Model, stream: body.Stream, view: sealed, keeps: slices.Contains(body.Include, "reasoning.encrypted_content")}
+	*c = call{model: body.Model, stream: body.Stream, view: sealed, keeps: slices.Contains(body.Include, "reasoning.encrypted_content")}
 	if body.Reasoning.Summary != "" {
 		c.view = shown
 	}
@@ -59,14 +59,14 @@ func readResponses(r ask) (call, problem) {
 	}
 	c.behind = body.Background
 	if c.behind && body.Store != nil && !*body.Store {
-		return call{}, bad("Background mode requires 'store' to be true.").about("background")
+		return bad("Background mode requires 'store' to be true.").about("background")
 	}
 	c.repeat = slices.ContainsFunc(body.Input, func(t responsesTurn) bool { return t.Role == "assistant" || t.Type == "function_call" })
-	return c, firstProblem(body.ids, body.results, body.thoughts)
+	return firstProblem(body.ids, body.results, body.thoughts)
 }
 
 // ids checks the form of ids.
-func (a responsesAsk) ids() problem {
+func (a *responsesAsk) ids() *problem {
 	for i, t := range a.Input {
 		prefix := map[string]string{"function_call": "fc", "reasoning": "rs", "message": "msg"}[t.Type]
 		switch {
@@ -77,11 +77,11 @@ func (a responsesAsk) ids() problem {
 				"%d instead.", i, len(t.CallID)).about("input[%d].call_id", i)
 		}
 	}
-	return problem{}
+	return nil
 }
 
 // results checks that tool calls and results match.
-func (a responsesAsk) results() problem {
+func (a *responsesAsk) results() *problem {
 	open := []string{}
 	for _, t := range a.Input {
 		switch {
@@ -96,11 +96,11 @@ func (a responsesAsk) results() problem {
 	if len(open) > 0 {
 		return bad("No tool output found for function call %s.", open[0]).about("input")
 	}
-	return problem{}
+	return nil
 }
 
 // thoughts checks that reasoning is kept by the client or the server, and is followed by its item.
-func (a responsesAsk) thoughts() problem {
+func (a *responsesAsk) thoughts() *problem {
 	for i, t := range a.Input {
 		if t.Type != "reasoning" {
 			continue
@@ -120,5 +120,5 @@ func (a responsesAsk) thoughts() problem {
 			return bad("Item '%s' of type 'reasoning' was provided without its required following item.", t.ID).about("input")
 		}
 	}
-	return problem{}
+	return nil
 }

@@ -37,10 +37,10 @@ const (
 )
 
 // text returns the text of the answer.
-func (c call) text() string { return c.said.Text }
+func (c *call) text() string { return c.said.Text }
 
 // thinking returns the number of reasoning tokens, one per word.
-func (c call) thinking() int {
+func (c *call) thinking() int {
 	if c.view == never {
 		return 0
 	}
@@ -48,7 +48,7 @@ func (c call) thinking() int {
 }
 
 // out returns the number of tokens of the whole answer.
-func (c call) out() int {
+func (c *call) out() int {
 	n := c.thinking() + len(inWords(c.said.Text))
 	for _, call := range c.said.Calls {
 		n += len(inArgumentPieces(call.Arguments))
@@ -115,7 +115,7 @@ func (b block) cut() []piece {
 }
 
 // blocks returns the answer in blocks.
-func (c call) blocks() []block {
+func (c *call) blocks() []block {
 	var all []block
 	add := func(b block) {
 		b.index = len(all)
@@ -138,7 +138,7 @@ func (c call) blocks() []block {
 }
 
 // reasoning returns how much of the reasoning the client sees.
-func (c call) reasoning() view {
+func (c *call) reasoning() view {
 	if c.said.Hidden && c.view != never {
 		return sealed
 	}
@@ -174,7 +174,7 @@ type piece struct {
 }
 
 // inOrder returns the pieces as they are sent.
-func (c call) inOrder() []piece {
+func (c *call) inOrder() []piece {
 	var before []piece
 	var calls [][]piece
 	for _, b := range c.blocks() {
@@ -202,7 +202,7 @@ func inTurn(blocks [][]piece) []piece {
 }
 
 // inWhole returns the pieces for APIs that send a call in one event.
-func (c call) inWhole() []piece {
+func (c *call) inWhole() []piece {
 	var all []piece
 	for _, b := range c.blocks() {
 		if b.kind == called {
@@ -233,8 +233,8 @@ func weave(pieces []piece, open, delta, end func(piece) string) (before string, 
 	return before, content, behind
 }
 
-// first returns the call with its answer cut to at most n events.
-func (c call) first(n int) call {
+// shorten cuts the answer to at most n events.
+func (c *call) shorten(n int) {
 	var short Say
 	all := c.inOrder()
 	for _, p := range all[:max(0, min(n, len(all)))] {
@@ -253,10 +253,9 @@ func (c call) first(n int) call {
 	}
 	short.Hidden, short.Mixed, short.NoIDs, short.Stop = c.said.Hidden, c.said.Mixed, c.said.NoIDs, c.said.Stop
 	c.said = short
-	return c
 }
 
 // signature returns the signature of an answer's reasoning, in base64 as Google's.
-func signature(c call) string {
+func signature(c *call) string {
 	return base64.StdEncoding.EncodeToString([]byte("signature of " + c.id))
 }

@@ -19,7 +19,7 @@ const (
 
 // open sends a stream's headers and returns its events.
 func (x *exchange) open() stream {
-	s := x.endpoint.stream(x.call)
+	s := x.endpoint.stream(&x.call)
 	if x.call.behind {
 		x.keep(x.call, x.pace)
 	}

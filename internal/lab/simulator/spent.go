@@ -85,7 +85,7 @@ func anthropicSpent(x *exchange, s SpentWindow) string {
 		h.Set(name+pair[0], pair[1])
 	}
 	h.Set("Retry-After", s.seconds())
-	return x.failureOf(problem{status: http.StatusTooManyRequests, message: "This request would exceed your account's rate limit. Please try again later."})
+	return x.failureOf(&problem{status: http.StatusTooManyRequests, message: "This request would exceed your account's rate limit. Please try again later."})
 }
 
 // unix formats an instant in Unix seconds.
@@ -100,7 +100,7 @@ func openaiSpent(x *exchange, s SpentWindow) string {
 		h.Set("x-ratelimit-limit-requests", "200")
 		h.Set("x-ratelimit-remaining-requests", "0")
 		h.Set("x-ratelimit-reset-requests", in)
-		return x.failureOf(problem{
+		return x.failureOf(&problem{
 			status: http.StatusTooManyRequests,
 			message: "Rate limit reached for " + x.call.model + " in organization org-simulator on requests per day (RPD): " +
 				"Limit 200, Used 200, Requested 1. Please try again in " + in + ".",
@@ -122,7 +122,7 @@ func openaiSpent(x *exchange, s SpentWindow) string {
 
 // geminiSpent returns the error of a day's quota.
 func geminiSpent(x *exchange, s SpentWindow) string {
-	return x.failureOf(problem{
+	return x.failureOf(&problem{
 		status:  http.StatusTooManyRequests,
 		details: geminiWait("GenerateRequestsPerDayPerProjectPerModel", s.left()+time.Second-1),
 		message: "You exceeded your current quota, please check your plan and billing details. " +
@@ -133,7 +133,7 @@ func geminiSpent(x *exchange, s SpentWindow) string {
 // ollamaSpent returns the error of the cloud's window.
 func ollamaSpent(x *exchange, s SpentWindow) string {
 	x.w.Header().Set("Retry-After", s.seconds())
-	return x.failureOf(problem{
+	return x.failureOf(&problem{
 		status: http.StatusTooManyRequests, message: "you've reached your session usage limit, please wait or upgrade to continue",
 	})
 }
