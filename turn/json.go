@@ -54,14 +54,22 @@ func Unmarshal(kind string, text []byte) (Event, error) {
 		return decodeForm[errorForm](text)
 	case Sealed{}.kind():
 		return decodeForm[sealedForm](text)
-	case Retry{}.kind():
-		return decodeForm[retryForm](text)
-	case Waiting{}.kind():
-		return decodeForm[waitingForm](text)
 	case MCPRetry{}.kind():
 		return decodeForm[mcpRetryForm](text)
 	case MCPRecovered{}.kind():
 		return decodeForm[mcpRecoveredForm](text)
+	}
+	return UnmarshalWait(kind, text)
+}
+
+// UnmarshalWait reads an event of a wait as [Unmarshal] does: a [Retry], a [Waiting] or a [Recovered]. A program that
+// reads no others does not contain what agents say and do.
+func UnmarshalWait(kind string, text []byte) (Event, error) {
+	switch kind {
+	case Retry{}.kind():
+		return decodeForm[retryForm](text)
+	case Waiting{}.kind():
+		return decodeForm[waitingForm](text)
 	case Recovered{}.kind():
 		return decodeForm[recoveredForm](text)
 	}

@@ -127,6 +127,25 @@ func TestUnmarshal_UnknownType(t *testing.T) {
 	}
 }
 
+func TestUnmarshalWait_ReadsNoOtherEvents(t *testing.T) {
+	read := 0
+	for text, e := range examples() {
+		got, err := turn.UnmarshalWait(turn.Type(e), []byte(text))
+		var want turn.Event
+		switch e.(type) {
+		case turn.Retry, turn.Waiting, turn.Recovered:
+			want = e
+			read++
+		}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("UnmarshalWait(%s %s): error %v, event (-want +got):\n%s", turn.Type(e), text, err, diff)
+		}
+	}
+	if read < 3 {
+		t.Errorf("events of a wait that were read: got %d, want at least 3", read)
+	}
+}
+
 func TestNewError_CodeIsTheStatusOfARefusal(t *testing.T) {
 	for _, c := range []struct {
 		fault fault.Error

@@ -142,7 +142,7 @@ func (c *Caller) await(resp *http.Response, h *Hold) (*http.Response, error) {
 			h.endWait(true)
 			return answer(resp, first, lines), nil
 		}
-		if e, err := turn.Unmarshal(first.Type, text); e != nil && err == nil {
+		if e, err := turn.UnmarshalWait(first.Type, text); e != nil && err == nil {
 			e = dated(e)
 			h.note(e)
 			c.OnEvent(e, h)

@@ -83,12 +83,12 @@ func (a *API) ActOn(ctx context.Context, provider string, do gateway.Command) er
 	return a.Runner.StopAll(ctx, provider)
 }
 
-// Events returns the events of a conversation after one, if it has one of that number.
-func (a *API) Events(ctx context.Context, id string, after int64) iter.Seq2[wire.Event, error] {
+// Subscribe reads the events of a conversation after one, if it has one of that number.
+func (a *API) Subscribe(ctx context.Context, id string, after int64) (items <-chan stream.Item, stop func()) {
 	if err := a.checkAfter(ctx, id, after); err != nil {
 		return stream.Failed(views.Explain(err))
 	}
-	return a.attach(ctx, id, after)
+	return stream.Subscribe(ctx, func(ctx context.Context) iter.Seq2[wire.Event, error] { return a.attach(ctx, id, after) })
 }
 
 // attach returns the events of a conversation after one, as a stream sends them.

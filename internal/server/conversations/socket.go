@@ -133,14 +133,14 @@ func (s *socket) write(ctx context.Context, events <-chan stream.Item) (status w
 		case <-s.api.Readers.Draining():
 			return websocket.StatusGoingAway, "the server is shutting down"
 		case a := <-s.answers:
-			err = s.send(ctx, a)
+			err = s.send(ctx, rest.JSON(a))
 		case <-beat.C:
 			err = s.ping(ctx)
 		case e := <-events:
 			if e.Err != nil {
 				return s.sendEnd(ctx, e.Err)
 			}
-			err = s.send(ctx, e.Event)
+			err = s.send(ctx, e.JSON)
 		}
 		if err != nil {
 			return websocket.StatusPolicyViolation, "too slow"
@@ -149,10 +149,10 @@ func (s *socket) write(ctx context.Context, events <-chan stream.Item) (status w
 }
 
 // send sends a message. It fails if the client does not take it for a while.
-func (s *socket) send(ctx context.Context, v any) error {
+func (s *socket) send(ctx context.Context, text []byte) error {
 	ctx, cancel := send.WithTimeout(ctx, stream.StallTime)
 	defer cancel()
-	return s.conn.Write(ctx, websocket.MessageText, rest.JSON(v))
+	return s.conn.Write(ctx, websocket.MessageText, text)
 }
 
 // ping checks that the client is still there.
@@ -168,6 +168,6 @@ func (s *socket) sendEnd(ctx context.Context, err error) (status websocket.Statu
 		return websocket.StatusGoingAway, "the server is shutting down"
 	}
 	p := rest.ProblemOf(s.api.Log, s.r, err)
-	_ = s.send(ctx, api.Rejected{Problem: p})
+	_ = s.send(ctx, rest.JSON(api.Rejected{Problem: p}))
 	return websocket.StatusNormalClosure, p.Code
 }

@@ -177,7 +177,7 @@ func (rec *recorder) writeTo(out *stream.Stream) (ended bool) {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	for _, e := range rec.unsent {
-		out.WriteEvent(e)
+		out.WriteItem(stream.NewItem(e))
 	}
 	rec.unsent = nil
 	if rec.whole && rec.end.Ended != nil {

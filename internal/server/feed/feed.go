@@ -5,7 +5,6 @@ package feed
 import (
 	"bytes"
 	"crypto/rand"
-	"encoding/json"
 	"sort"
 	"strconv"
 	"strings"
@@ -232,12 +231,12 @@ func turnID(c gateway.Call) string {
 
 // encode returns an event as it is sent.
 func (f *Feed) encode(id string, e wire.Event) []byte {
-	text, err := json.Marshal(e)
-	if err != nil {
-		panic(err) // our own types can be encoded
+	i := stream.NewItem(e)
+	if i.Err != nil {
+		panic(i.Err) // our own types can be encoded
 	}
 	var b bytes.Buffer
-	stream.Frame(&b, id, wire.Type(e.Body), text)
+	stream.Frame(&b, id, i.Type, i.JSON)
 	return b.Bytes()
 }
 

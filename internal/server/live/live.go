@@ -16,7 +16,6 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
-	"github.com/ridethrough/ridethrough/wire"
 )
 
 // Gateway is what is shown of a gateway: *gateway.Gateway, or a test's.
@@ -37,8 +36,9 @@ type Conversations interface {
 	Upstreams() iter.Seq2[breaker.State, int]
 	// ActOn retries or gives up the turns that wait for a provider.
 	ActOn(ctx context.Context, provider string, do gateway.Command) error
-	// Events returns the events of a conversation after one. That it does not exist is an error of the events.
-	Events(ctx context.Context, id string, after int64) iter.Seq2[wire.Event, error]
+	// Subscribe reads the events of a conversation after one, as stream.Subscribe does. That it does not exist is an
+	// error of the events.
+	Subscribe(ctx context.Context, id string, after int64) (items <-chan stream.Item, stop func())
 }
 
 // Config is what is shown, and to whom.

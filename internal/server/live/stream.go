@@ -3,14 +3,12 @@ package live
 import (
 	"cmp"
 	"context"
-	"iter"
 	"net/http"
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
-	"github.com/ridethrough/ridethrough/wire"
 )
 
 // hello is the first event of /-/live.
@@ -31,7 +29,8 @@ func (l *Live) lists() []*list {
 // serveLive streams all lists and their changes, and the events of the conversation that the request names: a
 // browser has few connections to a server.
 func (l *Live) serveLive(w http.ResponseWriter, r *http.Request) {
-	attach, err := l.attachTo(r)
+	q := r.URL.Query()
+	after, err := rest.Number("after", cmp.Or(r.Header.Get("Last-Event-ID"), q.Get("after")))
 	if err != nil {
 		rest.WriteProblem(w, rest.ProblemOf(l.Log, r, err))
 		return
@@ -41,7 +40,7 @@ func (l *Live) serveLive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer out.Close()
-	events, stop := stream.Subscribe(r.Context(), attach)
+	events, stop := l.subscribe(r.Context(), q.Get("conversation"), after)
 	defer stop()
 	out.Write("hello", rest.JSON(hello{l.Version, l.Feed.Boot(), l.Replica, l.Token, access.ScopeOf(r.Context()).Has(access.Act), l.Conversations != nil}))
 	lists := l.lists()
@@ -67,7 +66,7 @@ func follow(out *stream.Stream, lists []*list, versions []int, events <-chan str
 				versions[i] = list.changesSince(versions[i], &out.Buffer, list.all)
 			}
 		case e.Err == nil:
-			out.WriteEvent(e.Event)
+			out.WriteItem(e)
 		default:
 			events = nil
 			out.WriteError("conversation-problem", e.Err)
@@ -75,22 +74,14 @@ func follow(out *stream.Stream, lists []*list, versions []int, events <-chan str
 	}
 }
 
-// attachTo returns the events of the conversation that a request names; none if it names none. A conversation
-// that does not exist is an error of the events: the stream has other things to show.
-func (l *Live) attachTo(r *http.Request) (attach func(context.Context) iter.Seq2[wire.Event, error], err error) {
-	q := r.URL.Query()
-	after, err := rest.Number("after", cmp.Or(r.Header.Get("Last-Event-ID"), q.Get("after")))
-	if err != nil {
-		return nil, err
+// subscribe reads the events of a conversation after one; id "": there are none. A conversation that does not exist is
+// an error of the events: the stream has other things to show.
+func (l *Live) subscribe(ctx context.Context, id string, after int64) (events <-chan stream.Item, stop func()) {
+	switch {
+	case id == "":
+		return nil, func() {}
+	case l.Conversations == nil:
+		return stream.Failed(rest.Problem(http.StatusNotFound, "no such conversation"))
 	}
-	id := q.Get("conversation")
-	return func(ctx context.Context) iter.Seq2[wire.Event, error] {
-		switch {
-		case id == "":
-			return func(func(wire.Event, error) bool) {}
-		case l.Conversations == nil:
-			return stream.Failed(rest.Problem(http.StatusNotFound, "no such conversation"))
-		}
-		return l.Conversations.Events(ctx, id, after)
-	}, nil
+	return l.Conversations.Subscribe(ctx, id, after)
 }

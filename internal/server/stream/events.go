@@ -17,15 +17,30 @@ var ErrEnd = errors.New("end of events")
 // Ended reports whether an error means that events have ended and nothing is wrong.
 func Ended(err error) bool { return errors.Is(err, ErrEnd) }
 
-// Failed is a sequence of events that fails at once.
-func Failed(err error) iter.Seq2[wire.Event, error] {
-	return func(yield func(wire.Event, error) bool) { yield(wire.Event{}, err) }
+// Item is an event on its way to a reader, as it is sent, or the error that ends the subscription.
+type Item struct {
+	ID   string // of a server-sent event: the event is kept, so a reader can go on after it; "": it is not
+	Type string
+	JSON []byte
+	Err  error // ErrEnd at the end
 }
 
-// Item is an event on its way to a reader, or the error that ends the subscription.
-type Item struct {
-	wire.Event
-	Err error // ErrEnd at the end
+// NewItem returns an event as it is sent. It calls the method that package json would call: a type that json may get
+// is linked with all its methods, and to read events takes the types of all that agents do.
+func NewItem(e wire.Event) Item {
+	text, err := e.MarshalJSON()
+	i := Item{Type: wire.Type(e.Body), JSON: text, Err: err}
+	if wire.Kept(e.Body) {
+		i.ID = strconv.FormatInt(e.Seq, 10)
+	}
+	return i
+}
+
+// Failed is a subscription that fails at once.
+func Failed(err error) (items <-chan Item, stop func()) {
+	failed := make(chan Item, 1)
+	failed <- Item{Err: err}
+	return failed, func() {}
 }
 
 // itemsBuffered is how many events may be on their way to a reader.
@@ -48,7 +63,11 @@ func Subscribe(ctx context.Context, attach func(context.Context) iter.Seq2[wire.
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		for e, err := range events {
-			if !send(Item{e, err}) || err != nil {
+			i := Item{Err: err}
+			if err == nil {
+				i = NewItem(e)
+			}
+			if !send(i) || i.Err != nil {
 				return
 			}
 		}
@@ -57,19 +76,16 @@ func Subscribe(ctx context.Context, attach func(context.Context) iter.Seq2[wire.
 	return c, func() { cancel(); reading.Wait() }
 }
 
-// WriteEvent adds an event to the buffer. A server-sent event has an id if it is kept: a reader can go on
-// after it.
-func (s *Stream) WriteEvent(e wire.Event) {
-	text := rest.JSON(e)
-	if s.lines {
-		s.Buffer.Write(append(text, '\n'))
-		return
+// WriteItem adds an event to the buffer, or the problem of an error.
+func (s *Stream) WriteItem(i Item) {
+	switch {
+	case i.Err != nil:
+		s.WriteError("problem", i.Err)
+	case s.lines:
+		s.Buffer.Write(append(i.JSON, '\n'))
+	default:
+		Frame(&s.Buffer, i.ID, i.Type, i.JSON)
 	}
-	id := ""
-	if wire.Kept(e.Body) {
-		id = strconv.FormatInt(e.Seq, 10)
-	}
-	Frame(&s.Buffer, id, wire.Type(e.Body), text)
 }
 
 // WriteError adds the problem of an error as an event of that name, unless nothing is wrong.
@@ -95,11 +111,9 @@ func (s *Stream) Follow(items <-chan Item) {
 		if !ok {
 			return
 		}
-		if i.Err != nil {
-			s.WriteError("problem", i.Err)
+		if s.WriteItem(i); i.Err != nil {
 			_ = s.Flush()
 			return
 		}
-		s.WriteEvent(i.Event)
 	}
 }

@@ -3,6 +3,7 @@ package stream_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/llm"
+	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -73,6 +76,21 @@ func TestFollow_SendsEventsAndTheirError(t *testing.T) {
 		if got := w.Body.String(); got != c.want {
 			t.Errorf("%s, error %v: got\n%s\nwant\n%s", c.kind, c.err, got, c.want)
 		}
+	}
+}
+
+func TestSubscribe_EventWithoutAFormInJSONIsAnError(t *testing.T) {
+	wrong := wire.Event{Body: wire.Turn{Event: turn.ToolCall{ToolCall: llm.ToolCall{Arguments: json.RawMessage("{")}}}}
+	items, stop := stream.Subscribe(t.Context(), func(context.Context) iter.Seq2[wire.Event, error] {
+		return func(yield func(wire.Event, error) bool) {
+			if yield(wrong, nil) {
+				t.Error("the sequence goes on after an event that cannot be sent")
+			}
+		}
+	})
+	defer stop()
+	if i := <-items; i.Err == nil {
+		t.Errorf("the item of a call whose arguments are no JSON: got %s, want an error", i.JSON)
 	}
 }
 
