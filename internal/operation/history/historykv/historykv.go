@@ -64,9 +64,9 @@ type Keeper struct {
 	wake chan struct{}
 
 	// Of Run.
-	rev    uint64 // of before
-	listed bool   // its id is in the list
-	unfit  bool   // its history was too large
+	rev     uint64 // of before
+	listed  bool   // its id is in the list
+	unsaved bool   // why the history is not saved has been logged
 }
 
 // another is the history of another gateway.
@@ -93,6 +93,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		case <-k.wake:
 			loaded = time.Time{}
 		case <-ctx.Done():
+			continue
 		}
 		now := time.Now()
 		if learned = learned || k.learn(ctx); !learned {
@@ -208,10 +209,16 @@ func (k *Keeper) save(ctx context.Context) {
 	if err != nil {
 		k.Own.Unsaved()
 	}
-	if unfit := errors.Is(err, store.ErrTooLarge); unfit && !k.unfit {
-		k.unfit = true
+	k.report(err)
+}
+
+// report logs why the history is not saved, once until it is again. That the store is away is known otherwise.
+func (k *Keeper) report(err error) {
+	away := errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrNotOpen) || errors.Is(err, store.ErrClosed) || errors.Is(err, context.DeadlineExceeded)
+	if err != nil && !away && !k.unsaved {
 		k.Log.Warn("history not saved", "error", err)
 	}
+	k.unsaved = err != nil && (k.unsaved || !away)
 }
 
 // saveText saves the text of a history. All of them have a bound, of which each has a part.

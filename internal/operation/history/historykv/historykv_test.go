@@ -1,10 +1,13 @@
 package historykv_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -199,5 +202,49 @@ func TestKeeper_JoinsWhatIsGone(t *testing.T) {
 			}
 		}
 		g.end()
+	})
+}
+
+// refusing is a store that refuses entries with an error, while it has one.
+type refusing struct {
+	store.KV
+	err atomic.Pointer[error]
+}
+
+func (r *refusing) Put(ctx context.Context, e store.Entry, ttl time.Duration) (store.Entry, error) {
+	if err := r.err.Load(); err != nil {
+		return store.Entry{}, *err
+	}
+	return r.KV.Put(ctx, e, ttl)
+}
+
+// That a history is not saved is logged once, unless the store is away, which is known otherwise.
+func TestKeeper_SaysOnceThatNothingIsSaved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var logged bytes.Buffer
+		kv := &refusing{KV: store.Memory()}
+		g := &served{own: history.Open("", slog.New(slog.DiscardHandler))}
+		g.Keeper = historykv.New(historykv.Config{
+			KV: kv, Name: "main", ID: "a", Own: g.own, Log: slog.New(slog.NewTextHandler(&logged, nil)), Members: func() []string { return []string{"a"} },
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { g.Run(ctx); close(done) }()
+		for _, c := range []struct {
+			err  error
+			want int
+		}{{errors.New("no permission"), 1}, {nil, 1}, {store.ErrUnavailable, 1}, {errors.New("no permission"), 2}, {store.ErrUnavailable, 2}, {errors.New("no permission"), 2}} {
+			if kv.err.Store(&c.err); c.err == nil {
+				kv.err.Store(nil)
+			}
+			g.fail(3)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if n := strings.Count(logged.String(), "history not saved"); n != c.want {
+				t.Errorf("after %v: said %d times, want %d:\n%s", c.err, n, c.want, logged.String())
+			}
+		}
+		cancel()
+		<-done
 	})
 }
