@@ -28,6 +28,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/clip"
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/internal/preamble"
+	"github.com/ridethrough/ridethrough/internal/receive"
 	"github.com/ridethrough/ridethrough/internal/responses"
 	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/ratelimit"
@@ -117,6 +118,16 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// An upstream may answer before it has read the request. Without this the
 	// server would consume the rest of the request, and the answer would be lost.
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has it anyway
+	var own *receive.Body
+	if _, bound := r.Body.(*receive.Body); !bound { // else the server in front of the gateway finishes
+		own = receive.Bound(w, r, passLimits())
+	}
+	g.serve(w, r, s, up, rest)
+	own.Finish(w)
+}
+
+// serve answers a request to an endpoint of an upstream.
+func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, s *setup, up *upstream, rest endpoint) {
 	d := dialect.Of(r.Method, rest.path)
 	switch {
 	case d != nil:

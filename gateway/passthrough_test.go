@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -73,6 +74,33 @@ func TestPassThrough_LongHintIsNotObeyed(t *testing.T) {
 			g.ServeHTTP(rec, req)
 			if sent != tries || rec.status != 429 || time.Since(begun) > 4*time.Second+200*time.Millisecond {
 				t.Errorf("%s s: %d tries, status %d after %v", hint, sent, rec.status, time.Since(begun))
+			}
+		})
+	}
+}
+
+// An upstream that answers before it has read the request costs the client no connection, on an http.Server that has
+// nothing else in front of the gateway.
+func TestPassThrough_AnswerBeforeTheBodyKeepsTheConnection(t *testing.T) {
+	for name, body := range map[string]string{"a small body": claude, "a body of a megabyte": strings.Repeat(claude, 1<<20/len(claude))} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newHarnessWith(t, gateway.Config{
+				Policy: policy.Patient(), Upstreams: everything(address("provider.test")),
+				Base: says(http.StatusUnauthorized, "{}", "Content-Type", "application/json"),
+			})
+			reused := false
+			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused = c.Reused }})
+			for _, again := range []bool{false, true} {
+				resp, err := w.ask(ctx, "/v1/files", body)
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+				synctest.Wait()
+				if resp.StatusCode != http.StatusUnauthorized || reused != again {
+					t.Errorf("%s: status %d on a connection that was used before: %v, want 401 and %v", name, resp.StatusCode, reused, again)
+				}
 			}
 		})
 	}
