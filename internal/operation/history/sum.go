@@ -55,7 +55,10 @@ func (u *upstream) add(other *upstream, over bool) {
 	u.Strip.add(&other.Strip, byQuarter())
 	u.Hour.add(&other.Hour, byMinute())
 	u.Saved.add(&other.Saved)
-	u.Last, u.Kind = latest(u.Last, other.Last), cmp.Or(u.Kind, other.Kind)
+	u.Last = latest(u.Last, other.Last)
+	if u.Kind == "" || !over && other.lastFailure().After(u.lastFailure()) {
+		u.Kind = other.Kind
+	}
 	for model, at := range other.Answers {
 		if _, known := u.Answers[model]; known || len(u.Answers) < modelBound {
 			u.Answers[model] = latest(u.Answers[model], at)
@@ -68,6 +71,14 @@ func (u *upstream) add(other *upstream, over bool) {
 			u.Runs[model] = &run{Since: r.Since, Last: r.Last, N: r.N, Unsent: r.Unsent, As: r.As, Message: r.Message, Joined: r.in != nil}
 		}
 	}
+}
+
+// lastFailure returns when a model that is still failing has failed last; zero: none is.
+func (u *upstream) lastFailure() (at time.Time) {
+	for _, r := range u.Runs {
+		at = latest(at, r.Last)
+	}
+	return at
 }
 
 // add adds the failures of the same model at another gateway.

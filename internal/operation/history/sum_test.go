@@ -117,6 +117,25 @@ func TestSum_IncidentEndsWithAnAnswerAnywhere(t *testing.T) {
 	})
 }
 
+// The cause that an upstream is shown with is that of the gateway where it fails, or where it has failed last.
+func TestSum_CauseIsThatOfTheLatestFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		well, failing := newWorld(t, ""), newWorld(t, "")
+		well.try(1, "m", time.Second, &fault.Error{Kind: fault.Unavailable})
+		time.Sleep(time.Second)
+		well.recover(1, "m", 1, time.Second)
+		for range 3 {
+			failing.fail(2, "n")
+			time.Sleep(time.Second)
+		}
+		for _, all := range [][]*world{{well, failing}, {failing, well}} {
+			if got := sumOf(t, all...).Upstream("work", time.Now()).Kind.Kind; got != fault.Overloaded {
+				t.Errorf("the upstream fails with %v, want %v", got, fault.Overloaded)
+			}
+		}
+	})
+}
+
 // What a gateway has left open that runs no more is over.
 func TestSum_GoneGatewayLeavesNothingOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
