@@ -145,23 +145,25 @@ func TestSubmit_ImagesOutlastTheProcess(t *testing.T) {
 
 func TestSubmit_RefusesImages(t *testing.T) {
 	h := newFixture(t)
-	c := h.create(conversation.New(h.config))
+	id := h.create(conversation.New(h.config))
 	many := make([]llm.Image, llm.MaxImages+1)
 	for i := range many {
 		many[i] = picture(t, "", 100+i)
 	}
-	for want, images := range map[string][]llm.Image{
-		"the image big.png is larger than 3.75 MiB":                       {{Name: "big.png", Data: llmtest.PNG(1, 1, llm.MaxImage+1)}},
-		"the image is not a PNG, JPEG, GIF or WebP image":                 {{MediaType: "image/png", Data: []byte("<svg/>")}},
-		"21 images are more than the 20":                                  many,
-		"the image is not a PNG, JPEG, GIF or WebP image, described only": {{ID: "abc", MediaType: "image/png", Bytes: 100}},
+	for _, c := range []struct {
+		images []llm.Image
+		want   string
+	}{
+		{[]llm.Image{{Name: "big.png", Data: llmtest.PNG(1, 1, llm.MaxImage+1)}}, "the image big.png is larger than 3.75 MiB"},
+		{[]llm.Image{{MediaType: "image/png", Data: []byte("<svg/>")}}, "the image is not a PNG, JPEG, GIF or WebP image"},
+		{[]llm.Image{{ID: "abc", MediaType: "image/png", Bytes: 100}}, "the image is not a PNG, JPEG, GIF or WebP image"}, // described only
+		{many, "21 images are more than the 20"},
 	} {
-		want, _, _ = strings.Cut(want, ", described")
-		if err := h.show(c, "", "hello", images...); !errors.Is(err, conversation.ErrInvalidText) || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
+		if err := h.show(id, "", "hello", c.images...); !errors.Is(err, conversation.ErrInvalidText) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}
-	if got := kinds(t, h.engine, c); len(got) != 1 {
+	if got := kinds(t, h.engine, id); len(got) != 1 {
 		t.Errorf("records after refused inputs: got %v, want the first one only", got)
 	}
 }
