@@ -6,10 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -31,8 +28,10 @@ type bench struct {
 	profile string // the folder for its profiles; "": none
 
 	baseline string // a copy of this binary, which shares no memory with it
+	root     string // of the repository
 
 	peers  []manifest // other proxies, that are measured beside it
+	load   string     // of the machine before the run
 	cores  proc.Cores // that the run may use
 	folder string     // for what the run needs
 	book   *load.Book
@@ -68,12 +67,13 @@ func (b *bench) measure(ctx context.Context, only []string) (figures []figure.Fi
 		return nil, err
 	}
 	defer os.RemoveAll(b.folder)
+	b.load = loadAverage()
 	if err := b.prepare(ctx); err != nil {
 		return nil, err
 	}
 	defer context.AfterFunc(ctx, b.stopAll)() // all clients fail at once, and the row ends
 	defer b.stopAll()
-	fmt.Fprintf(os.Stderr, "%s, %d CPUs, load %s\n", runtime.Version(), runtime.NumCPU(), loadAverage())
+	fmt.Fprintf(os.Stderr, "%s, %d CPUs, load %s\n", runtime.Version(), runtime.NumCPU(), b.load)
 	for _, r := range rows() {
 		if len(only) > 0 && !slices.Contains(only, r.name) || len(only) == 0 && (r.alone || r.long && b.quick) {
 			continue
@@ -97,11 +97,7 @@ func (b *bench) measure(ctx context.Context, only []string) (figures []figure.Fi
 }
 
 // prepare makes the binaries and the text.
-func (b *bench) prepare(ctx context.Context) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
+func (b *bench) prepare(ctx context.Context) (err error) {
 	if b.cores, err = proc.AllCores(); err != nil {
 		return err
 	}
@@ -109,42 +105,7 @@ func (b *bench) prepare(ctx context.Context) error {
 		return err
 	}
 	b.book = load.NewBook(1)
-	b.baseline = filepath.Join(b.folder, "baseline")
-	if err := copyFile(b.baseline, self); err != nil {
-		return err
-	}
-	program := module + "/cmd/ridethrough"
-	switch {
-	case b.profile != "" && b.ours != "":
-		return errors.New("-ours and -profile do not go together: profiles take a build of their own")
-	case b.profile != "":
-		program = module + "/bench/internal/profiled"
-		if err := os.MkdirAll(b.profile, 0o755); err != nil {
-			return err
-		}
-	case b.ours != "":
-		return nil
-	}
-	b.ours = filepath.Join(b.folder, "ridethrough") // built as the README says
-	text, err := exec.CommandContext(ctx, "go", "build", "-o", b.ours, program).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("building %s: %w\n%s", program, err, text)
-	}
-	return nil
-}
-
-func copyFile(to, from string) error {
-	r, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	w, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(w, r)
-	return errors.Join(err, w.Close())
+	return b.programs(ctx)
 }
 
 // loadAverage returns the load of the last minute.

@@ -155,3 +155,33 @@ func TestPeers_UnknownFieldIsRefused(t *testing.T) {
 		t.Errorf("manifest with a wrong field: got %v, want an error that names it", err)
 	}
 }
+
+func TestLibrary_FiguresAreThoseOfTheBenchmark(t *testing.T) {
+	const printed = `goos: linux
+BenchmarkLibrary/bare-2                	  899114	      1301 ns/op	    1480 B/op	      16 allocs/op
+BenchmarkLibrary/ours-2                	  500000	      2500 ns/op	    2138 B/op	      18 allocs/op
+BenchmarkLibrary/go-retryablehttp-2    	  400000	      3000 ns/op	    4008 B/op	      28 allocs/op
+BenchmarkLibrary/ours                  	  500000	      2700 ns/op	    2140 B/op	      18 allocs/op
+PASS
+`
+	figures, err := main.LibraryFigures(printed)
+	if err != nil || len(figures) != 3 {
+		t.Fatalf("figures: got %d, %v; want time, bytes and allocations", len(figures), err)
+	}
+	time, bytes := figures[0], figures[1]
+	if !slices.Equal(time.Ours, []float64{2500, 2700}) || !slices.Equal(time.Base, []float64{1301}) ||
+		len(bytes.Peers) != 1 || bytes.Peers[0].Name != "go-retryablehttp" || !slices.Equal(bytes.Peers[0].Rounds, []float64{4008}) {
+		t.Errorf("figures: got time %+v and bytes %+v, want those that were printed", time, bytes)
+	}
+	for _, text := range []string{"PASS\n", "BenchmarkLibrary/ours-2 1 5 ns/op\n"} {
+		if figures, err := main.LibraryFigures(text); err == nil {
+			t.Errorf("figures of %q: got %v, want an error", text, figures)
+		}
+	}
+}
+
+func TestPage_AboutKeepsToItsColumns(t *testing.T) {
+	if got, want := main.Wrapped("one two three  four", 9), "one two\nthree\nfour"; got != want {
+		t.Errorf("text of nine columns: got %q, want %q", got, want)
+	}
+}

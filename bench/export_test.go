@@ -16,6 +16,8 @@ var (
 	ManifestOf     = manifest.command
 	HeadersOf      = manifest.headers
 	TakesOf        = manifest.takes
+	LibraryFigures = libraryFigures
+	Wrapped        = wrapped
 )
 
 type (

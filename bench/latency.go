@@ -106,7 +106,7 @@ func (t times) all() []float64 { return slices.Concat(t.rounds...) }
 // figures sums the rounds up: what is added is the difference to the upstream itself in the same round. One
 // request in a thousand is too few for a round: all rounds are taken together.
 func (m latency) figures(sides []times) []figure.Figure {
-	median := m.added(sides, " to the median", quantiles(0.5))
+	median := m.added(sides, ", median", quantiles(0.5))
 	median.Gate, median.Goal = bound(m.gate), bound(m.goal)
 	median.Notes = []string{fmt.Sprintf("without a proxy %.0f µs", figure.Median(each(sides[0].rounds, figure.Median)))}
 	late, sent := 0, 0
@@ -116,9 +116,9 @@ func (m latency) figures(sides []times) []figure.Figure {
 	if late*20 > sent {
 		median.Notes = append(median.Notes, fmt.Sprintf("%d of %d requests were sent more than 1 ms late: THE CLIENTS OR THE MACHINE WERE TOO BUSY", late, sent))
 	}
-	p99 := m.added(sides, " to 99 %", quantiles(0.99))
+	p99 := m.added(sides, ", 99 %", quantiles(0.99))
 	p99.Goal = bound(m.tail)
-	all := []figure.Figure{median, p99, m.added(sides, " to 99.9 %", func(t times) []float64 { return []float64{figure.Quantile(t.all(), 0.999)} })}
+	all := []figure.Figure{median, p99, m.added(sides, ", 99.9 %", func(t times) []float64 { return []float64{figure.Quantile(t.all(), 0.999)} })}
 	if m.rate == 0 {
 		all = append(all, m.answers(sides))
 	}
@@ -147,7 +147,7 @@ func (m latency) added(sides []times, what string, of func(times) []float64) fig
 
 // answers is how many there were in a second.
 func (m latency) answers(sides []times) figure.Figure {
-	return compare(figure.Figure{Name: "answers in a second, more is better", PerBase: true}, sides, func(t times) []float64 {
+	return compare(figure.Figure{Name: fmt.Sprintf("answers in a second, %d at a time (more is better)", m.clients), PerBase: true}, sides, func(t times) []float64 {
 		return each(t.rounds, func(round []float64) float64 { return float64(len(round)) / span.Seconds() })
 	})
 }

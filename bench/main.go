@@ -28,8 +28,11 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/peer"
 )
 
-// longest is how long a run takes at the most, whatever happens.
-const longest = time.Hour
+// longest and longestQuick are how long a run takes at the most, whatever happens.
+const (
+	longest      = time.Hour
+	longestQuick = 15 * time.Minute
+)
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -48,44 +51,64 @@ func run(args []string) error {
 	case len(args) == 3 && args[0] == "sketch":
 		return proxy(peer.Sketch, args[1], args[2])
 	}
-	b, only, show, err := flags(args)
+	b, c, err := flags(args)
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, longest)
+	ctx, cancel := context.WithTimeout(ctx, pick(b, longest, longestQuick))
 	defer cancel()
 	context.AfterFunc(ctx, stop) // a second signal ends us as we stand
-	figures, err := b.measure(ctx, only)
-	return errors.Join(show(os.Stdout, figures), err)
+	began := time.Now()
+	figures, err := b.measure(ctx, c.only)
+	if err := errors.Join(c.show(os.Stdout, figures), err); err != nil {
+		return err
+	}
+	return c.page.fill(b.about(began), figures)
+}
+
+// choice is what a run measures and where it writes that.
+type choice struct {
+	only []string // rows; nil: all
+	show func(io.Writer, []figure.Figure) error
+	page page
 }
 
 // flags reads the command line.
-func flags(args []string) (b *bench, only []string, show func(io.Writer, []figure.Figure) error, err error) {
-	b, show = &bench{}, figure.Table
+func flags(args []string) (*bench, choice, error) {
+	b, c := &bench{}, choice{show: figure.Table}
 	var names string
 	f := flag.NewFlagSet("bench", flag.ExitOnError)
 	f.BoolVar(&b.quick, "quick", false, "fewer and shorter rounds, without the longest rows: five minutes instead of twenty")
 	f.StringVar(&names, "only", "", "rows to measure, separated by commas: "+strings.Join(rowNames(), ", "))
-	f.BoolFunc("json", "write one JSON object for each figure", func(string) error { show = figure.JSON; return nil })
-	f.BoolFunc("markdown", "write a table for a page", func(string) error { show = figure.Markdown; return nil })
+	f.BoolFunc("json", "write one JSON object for each figure", func(string) error { c.show = figure.JSON; return nil })
+	f.BoolFunc("markdown", "write a table for a page", func(string) error { c.show = markdown; return nil })
+	f.StringVar((*string)(&c.page), "page", "", "measure the rows that this `file` shows, with all peers, and write them into its tables")
 	f.StringVar(&b.ours, "ours", "", "a ridethrough `binary` to measure; default: it is built")
 	var beside peerNames
 	f.Var(&beside, "peers", "measure other proxies too: all that are installed, or =`names` of them or of files, separated by commas")
 	f.StringVar(&b.profile, "profile", "", "write profiles of ours (ROW.cpu, ROW.heap) into this `folder`; its figures get worse by that")
 	if err := f.Parse(args); err != nil {
-		return nil, nil, nil, err
+		return nil, c, err
 	}
 	if f.NArg() > 0 {
-		return nil, nil, nil, fmt.Errorf("%q: there are only flags", f.Arg(0))
+		return nil, c, fmt.Errorf("%q: there are only flags", f.Arg(0))
 	}
 	if names != "" {
-		only = strings.Split(names, ",")
+		c.only = strings.Split(names, ",")
 	}
+	var err error
+	if c.only, err = c.page.rows(c.only); err != nil {
+		return nil, c, err
+	}
+	beside.set = beside.set || c.page != ""
 	b.peers, err = beside.installed()
-	return b, only, show, err
+	return b, c, err
 }
+
+// markdown writes a table with a column for each proxy.
+func markdown(w io.Writer, figures []figure.Figure) error { return figure.Markdown(w, figures) }
 
 // peerNames is the flag for peers, which can be given without names.
 type peerNames struct {

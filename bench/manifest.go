@@ -31,10 +31,14 @@ type manifest struct {
 	Install string            `yaml:"install"` // the command that gets them
 	Version string            `yaml:"version"` // the command that prints it; "": it has none
 	Files   map[string]string `yaml:"files"`   // of its configuration, written into its folder
+	Build   string            `yaml:"build"`   // a program of this repository that is built for it, as releases are
+	Profile string            `yaml:"profile"` // "off": without the compiler's profile
 	Command string            `yaml:"command"`
 	Headers []string          `yaml:"headers"` // of the requests to it
 	Links   []peer.Link       `yaml:"links"`   // that it speaks to upstreams
 	Without []string          `yaml:"without"` // rows that it cannot do
+
+	program string // that was built
 }
 
 // place is what a manifest's texts can name.
@@ -47,6 +51,7 @@ type place struct {
 	Folder       string    // for its files
 	Cache        string    // where people install what is not of their system
 	Bench        string    // this program
+	Program      string    // that was built for it
 }
 
 // manifests reads the peers that are named: all that come with the benchmark, some of them, or files.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
@@ -281,28 +280,30 @@ func pss(ctx context.Context, p *proc.Process) (float64, error) {
 	return figure.Median(looks), nil
 }
 
-// idle measures a process before its first request.
+// atRest is how long a process has had nothing to do when its memory is read: by then it has also done what it does
+// once after its start, and has its code for that in memory.
+const atRest = 10 * time.Second
+
+// idle measures processes before their first request: all their memory, and what of it are data and no code.
 func idle(ctx context.Context, b *bench) ([]figure.Figure, error) {
-	f := figure.Figure{Name: "process without requests, PSS", Unit: "MB", Gate: figure.AtMost(28), Goal: figure.AtMost(25)}
-	var sides [][]float64
+	all := figure.Figure{Name: "process without requests, PSS", Unit: "MB", Gate: figure.AtMost(28), Goal: figure.AtMost(25)}
+	data := figure.Figure{Name: "data of a process without requests", Unit: "MB"}
 	for range pick(b, 3, 1) {
 		s, err := b.stage("idle", setup{free: true}, "ours", "baseline", "peers")
 		if err != nil {
 			return nil, err
 		}
-		sides = slices.Grow(sides, len(s.sides()))[:len(s.sides())]
-		for i, p := range s.sides() {
+		err = pause(ctx, atRest)
+		for _, p := range s.sides() {
 			size, failed := pss(ctx, p)
-			sides[i], err = append(sides[i], size/1e6), errors.Join(err, failed)
-		}
-		f.Peers = nil
-		for i, p := range s.peers {
-			f.Peers = append(f.Peers, figure.Series{Name: p.Name, Rounds: sides[i+2]})
+			anon, failed2 := p.Data()
+			err = errors.Join(err, failed, failed2)
+			all.Add(p.Name, size/1e6)
+			data.Add(p.Name, float64(anon)/1e6)
 		}
 		if err := errors.Join(err, s.close()); err != nil {
 			return nil, err
 		}
 	}
-	f.Ours, f.Base = sides[0], sides[1]
-	return []figure.Figure{f}, nil
+	return []figure.Figure{all, data}, nil
 }

@@ -62,6 +62,7 @@ func rows() []row {
 	return append(append(requestRows(answer), all...),
 		row{name: "outage", run: outageCost},
 		row{name: "library", run: library},
+		row{name: "library-peers", alone: true, run: libraryPeers},
 		row{name: "idle", run: idle},
 		row{name: "storm", run: storms("storm", "interactive")},
 		row{name: "soak", alone: true, run: soak},

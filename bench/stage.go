@@ -39,7 +39,7 @@ type stage struct {
 	upstream, ours, baseline *proc.Process
 	peers                    []*proc.Process
 	headers                  map[*proc.Process][]string // of the requests to a peer
-	page                     io.Closer
+	pages                    []io.Closer
 }
 
 // stage starts the processes that are named: "ours", "baseline", "peers". The upstream is always there.
@@ -81,7 +81,7 @@ func (b *bench) stage(row string, u setup, proxies ...string) (s *stage, err err
 		})
 	}
 	if err == nil && slices.Contains(proxies, "peers") {
-		err = s.startPeers(url, u.link, ours)
+		err = s.startPeers(url, u, ours)
 	}
 	if err == nil && slices.Contains(proxies, "ours") {
 		err = s.startOurs(url, u, ours)
@@ -104,10 +104,10 @@ func (s *stage) startOurs(url string, u setup, cores proc.Cores) (err error) {
 		}
 		return append(argv, "serve", "--listen", addr, "--upstream", "openai="+url+"/v1", "--policy", policy, "--data", data), nil
 	})
-	if err == nil && u.page {
-		s.page, err = openPage(s.ours.Addr)
+	if err != nil {
+		return err
 	}
-	return err
+	return s.openPage(u, s.ours)
 }
 
 // sampleEvery returns how many bytes are allocated between two samples of a profile of the memory; 0: Go's own.
@@ -119,9 +119,9 @@ func (u setup) sampleEvery() int {
 }
 
 // startPeers starts every peer that can do the row.
-func (s *stage) startPeers(url string, link peer.Link, cores proc.Cores) error {
+func (s *stage) startPeers(url string, u setup, cores proc.Cores) error {
 	for _, m := range s.bench.peers {
-		if !m.takes(s.row, link) {
+		if !m.takes(s.row, u.link) {
 			continue
 		}
 		folder, err := os.MkdirTemp(s.bench.folder, "peer-")
@@ -130,7 +130,8 @@ func (s *stage) startPeers(url string, link peer.Link, cores proc.Cores) error {
 		}
 		var at place
 		p, err := s.bench.start(m.Name, cores, func(addr string) ([]string, error) {
-			at = placeOf(addr, url, link, folder)
+			at = placeOf(addr, url, u.link, folder)
+			at.Program = m.program
 			return m.command(at)
 		})
 		if err != nil {
@@ -138,6 +139,12 @@ func (s *stage) startPeers(url string, link peer.Link, cores proc.Cores) error {
 		}
 		s.peers = append(s.peers, p)
 		if s.headers[p], err = m.headers(at); err != nil {
+			return err
+		}
+		if m.Build == "" {
+			continue
+		}
+		if err := s.openPage(u, p); err != nil {
 			return err
 		}
 	}
@@ -149,22 +156,26 @@ func (s *stage) sides() []*proc.Process {
 	return append([]*proc.Process{s.ours, s.baseline}, s.peers...)
 }
 
-// openPage reads what the page reads, until it is closed.
-func openPage(addr string) (io.Closer, error) {
-	req, err := http.NewRequest(http.MethodGet, "http://"+addr+"/-/live", nil)
+// openPage reads what the page of a process of ours reads, until the stage is closed, where the row wants that.
+func (s *stage) openPage(u setup, p *proc.Process) error {
+	if !u.page {
+		return nil
+	}
+	req, err := http.NewRequest(http.MethodGet, "http://"+p.Addr+"/-/live", nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	req.Header.Set("Accept", "text/event-stream")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, errors.Join(fmt.Errorf("the page's events: %s", resp.Status), resp.Body.Close())
+		return errors.Join(fmt.Errorf("the page's events: %s", resp.Status), resp.Body.Close())
 	}
 	go func() { _, _ = io.Copy(io.Discard, resp.Body) }() // until it is closed
-	return resp.Body, nil
+	s.pages = append(s.pages, resp.Body)
+	return nil
 }
 
 // start starts a process on a free port.
@@ -205,8 +216,8 @@ func (b *bench) stopAll() {
 // close ends the stage's processes. It is an error if one has ended before.
 func (s *stage) close() error {
 	var errs []error
-	if s.page != nil {
-		errs = append(errs, s.page.Close())
+	for _, page := range s.pages {
+		errs = append(errs, page.Close())
 	}
 	for _, p := range append(s.sides(), s.upstream) {
 		if p == nil {

@@ -234,6 +234,7 @@ var house = []row{
 	{floor: 3, path: "test/browser"},
 
 	// what it costs: beside the house, in processes of its own
+	{floor: 3, path: "bench/internal/calls"},
 	{floor: 3, path: "bench/internal/figure"},
 	{floor: 3, path: "bench/internal/load"},
 	{floor: 3, path: "bench/internal/peer"},

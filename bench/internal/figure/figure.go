@@ -49,6 +49,23 @@ func (f Figure) Of(s Series) Figure {
 	return f
 }
 
+// Add adds the value of a round: of ours, of the baseline, or of the peer that has this name.
+func (f *Figure) Add(side string, value float64) {
+	switch side {
+	case "ours":
+		f.Ours = append(f.Ours, value)
+		return
+	case "baseline":
+		f.Base = append(f.Base, value)
+		return
+	}
+	i := slices.IndexFunc(f.Peers, func(s Series) bool { return s.Name == side })
+	if i < 0 {
+		i, f.Peers = len(f.Peers), append(f.Peers, Series{Name: side})
+	}
+	f.Peers[i].Rounds = append(f.Peers[i].Rounds, value)
+}
+
 // A Verdict says which bounds a figure keeps to.
 type Verdict string
 

@@ -165,7 +165,7 @@ func TestMarkdown_HasAColumnForEachProxy(t *testing.T) {
 	want := `|  | ridethrough | plain proxy | nginx |
 | --- | --- | --- | --- |
 | CPU | 55 µs (0.55 ×) | 100 µs | 30 µs (0.30 ×) |
-| memory | 28 KB | - | – |
+| memory | 28 KB | – | – |
 `
 	if b.String() != want {
 		t.Errorf("table for a page: got\n%s\nwant\n%s", b.String(), want)

@@ -103,12 +103,19 @@ type plain struct {
 	Goal     *float64   `json:"goal"`
 	Verdict  Verdict    `json:"verdict"`
 	Notes    []string   `json:"notes,omitempty"`
+
+	Peers map[string][]*float64 `json:"peers,omitempty"`
 }
 
 func (f Figure) plain() plain {
+	peers := map[string][]*float64{}
+	for _, s := range f.Peers {
+		peers[s.Name] = finites(s.Rounds)
+	}
 	return plain{
 		Row: f.Row, Name: f.Name, Unit: f.Unit, Ratio: f.PerBase, Verdict: f.Verdict(), Notes: f.Notes,
 		Ours: finites(f.Ours), Baseline: finites(f.Base), Value: finite(f.Value()), Gate: f.Gate.plain(), Goal: f.Goal.plain(),
+		Peers: peers,
 	}
 }
 

@@ -144,6 +144,9 @@ func cpu(pid int) (time.Duration, error) {
 // share of what it shares with others.
 func (p *Process) PSS() (int64, error) { return p.size("smaps_rollup", "Pss") }
 
+// Data is what of its PSS belongs to no file: heap and stacks, and no code.
+func (p *Process) Data() (int64, error) { return p.size("smaps_rollup", "Pss_Anon") }
+
 // Peak is the most memory in bytes that the process has had so far, with all that it shares.
 func (p *Process) Peak() (int64, error) { return p.size("status", "VmHWM") }
 

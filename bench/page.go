@@ -1,0 +1,88 @@
+//go:build linux
+
+package main
+
+import (
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/bench/internal/figure"
+)
+
+// page is the file whose tables a run fills; "": none.
+type page string
+
+// rows are those that the page shows, besides the others that are asked for.
+func (p page) rows(only []string) ([]string, error) {
+	if p == "" {
+		return only, nil
+	}
+	text, err := os.ReadFile(string(p))
+	if err != nil {
+		return nil, err
+	}
+	shown, err := figure.PageRows(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p, err)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(append(shown, only...)))), nil
+}
+
+// fill writes the figures into the page.
+func (p page) fill(about string, figures []figure.Figure) error {
+	if p == "" {
+		return nil
+	}
+	text, err := os.ReadFile(string(p))
+	if err != nil {
+		return err
+	}
+	filled, err := figure.FillPage(string(text), about, figures)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p, err)
+	}
+	return os.WriteFile(string(p), []byte(filled), 0o644)
+}
+
+// about says when, on what and of what a run was.
+func (b *bench) about(began time.Time) string {
+	text := fmt.Sprintf("One run of %.0f minutes on %s, by %s on %d processors, with a load of %s before it. ",
+		time.Since(began).Minutes(), began.Format("2 January 2006"), runtime.Version(), runtime.NumCPU(), b.load)
+	ours := "unknown"
+	if info, err := buildinfo.ReadFile(b.ours); err == nil {
+		ours = info.Main.Version
+	}
+	text += "ridethrough is " + ours
+	for _, m := range b.peers {
+		if v := m.version(); v != "" {
+			text += ", " + m.Name + " “" + v + "”"
+		}
+	}
+	return wrapped(text+".", 110)
+}
+
+// wrapped breaks a text into lines of so many columns.
+func wrapped(text string, columns int) string {
+	var b strings.Builder
+	column := 0
+	for _, word := range strings.Fields(text) {
+		n := len([]rune(word))
+		switch {
+		case column == 0:
+		case column+1+n > columns:
+			b.WriteByte('\n')
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	return b.String()
+}
