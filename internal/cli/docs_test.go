@@ -188,3 +188,32 @@ func split(line string) (commands [][]string) {
 	end()
 	return append(commands, words)
 }
+
+// TestDocs_WaitingShowsTheScreens checks that what docs/waiting.md shows is part of a screen of the program.
+func TestDocs_WaitingShowsTheScreens(t *testing.T) {
+	page, err := os.ReadFile("../../docs/waiting.md")
+	if err != nil {
+		t.Fatalf("read page: %v", err)
+	}
+	files, err := filepath.Glob("../../docs/screens/*.txt")
+	if err != nil {
+		t.Fatalf("list screens: %v", err)
+	}
+	var screens strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatalf("read screen: %v", err)
+		}
+		screens.Write(text)
+	}
+	shown := regexp.MustCompile("(?s)```\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	for _, block := range shown {
+		if !strings.Contains(screens.String(), block[1]) {
+			t.Errorf("docs/waiting.md: got\n%swant a part of one of docs/screens", block[1])
+		}
+	}
+	if len(shown) < 11 {
+		t.Errorf("docs/waiting.md: got %d screens, want one of each of the eleven points", len(shown))
+	}
+}

@@ -24,7 +24,7 @@ import (
 // Lines with a fixed text.
 const (
 	BrokeOff  = "… the answer broke off here"
-	Restarted = "▲ The worker died; the answer starts over"
+	Restarted = "▲ The process that wrote this has ended; the answer starts over"
 	Missed    = "· part of the answer was missed; it is repeated from there"
 	Compacted = "· the conversation was too long and has been shortened"
 	LostPart  = "▲ A part of this conversation was lost in the store"
@@ -155,5 +155,13 @@ func MCPRetry(e turn.MCPRetry) string {
 
 // Switched is the line about a fallback to another model.
 func Switched(e turn.Switched) string {
-	return fmt.Sprintf("▲ %s does not answer (%s): switching to %s", printable.Line(cmp.Or(e.From, "the model")), printable.Line(e.Why), printable.Line(e.To))
+	text := "▲ Switching"
+	if e.From != "" {
+		text += " from " + printable.Line(e.From)
+	}
+	text += " to " + printable.Line(e.To)
+	if e.Why != "" {
+		text += ": " + printable.Line(e.Why)
+	}
+	return text
 }

@@ -127,9 +127,16 @@ func TestRecovered_RoundsTheWait(t *testing.T) {
 }
 
 func TestSwitched_NamesModelsAndReason(t *testing.T) {
-	e := turn.Switched{From: "anthropic/opus", To: "openai/gpt", Why: "HTTP 529:\nOverloaded\x1b[2J"}
-	if got, want := display.Switched(e), "▲ anthropic/opus does not answer (HTTP 529: Overloaded␛[2J): switching to openai/gpt"; got != want {
-		t.Errorf("Switched: got %q, want %q", got, want)
+	for _, tt := range []struct {
+		e    turn.Switched
+		want string
+	}{
+		{turn.Switched{From: "anthropic/opus", To: "openai/gpt", Why: "HTTP 529:\nOverloaded\x1b[2J"}, "▲ Switching from anthropic/opus to openai/gpt: HTTP 529: Overloaded␛[2J"},
+		{turn.Switched{To: "openai/gpt"}, "▲ Switching to openai/gpt"},
+	} {
+		if got := display.Switched(tt.e); got != tt.want {
+			t.Errorf("Switched: got %q, want %q", got, tt.want)
+		}
 	}
 }
 

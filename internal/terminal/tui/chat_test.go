@@ -354,3 +354,27 @@ func TestHelp_FitsFortyColumns(t *testing.T) {
 		}
 	})
 }
+
+// The end of an answer moves from the view to what is printed, and is on the screen all the time.
+func TestAnswer_IsNeverOffTheScreen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, config(newService(t, llmtest.Parts(llm.Text{Text: "one\n\n"}, llm.Text{Text: "two"}))), 80, 24)
+		s.mu.Lock()
+		seen := map[string]bool{}
+		s.onDraw = func(screen string) {
+			for _, word := range []string{"one", "two"} {
+				is := strings.Contains(screen, word)
+				if seen[word] && !is {
+					t.Errorf("screen: got no %q any more, want it:\n%s", word, screen)
+				}
+				seen[word] = is || seen[word]
+			}
+		}
+		s.mu.Unlock()
+		s.types("x")
+		s.wait(time.Minute)
+		if !seen["two"] {
+			t.Errorf("screen: got no answer, want it:\n%s", s.screen())
+		}
+	})
+}

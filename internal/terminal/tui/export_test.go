@@ -12,7 +12,7 @@ import (
 
 // NewModel returns the model of Run without a terminal; print prints lines above
 // the view.
-func NewModel(ctx context.Context, c Config, print func(text string, then tea.Msg) tea.Cmd) tea.Model {
+func NewModel(ctx context.Context, c Config, print func(text string)) tea.Model {
 	return newModel(ctx, c, print)
 }
 
@@ -76,7 +76,7 @@ type Stream struct{ m *model }
 
 // NewStream returns an empty answer.
 func NewStream(width int) Stream {
-	m := newModel(context.Background(), Config{Env: func(string) string { return "" }}, func(string, tea.Msg) tea.Cmd { return nil })
+	m := newModel(context.Background(), Config{Env: func(string) string { return "" }}, func(string) {})
 	m.resize(width, 24)
 	m.turn.id = "turn"
 	return Stream{m}
@@ -86,7 +86,6 @@ func NewStream(width int) Stream {
 func (s Stream) Add(text string) {
 	s.m.printBlocks(s.m.answer.add(text))
 	s.m.flush()
-	s.m.pending = nil
 	s.m.View()
 }
 
@@ -105,7 +104,7 @@ func NewScreen(out term.File) Screen {
 }
 
 // Print prints a text above the next view.
-func (s Screen) Print(text string) { s.print(text, nil)() }
+func (s Screen) Print(text string) { s.print(text) }
 
 // Narrowed notes that the terminal has become narrower.
 func (s Screen) Narrowed(width int) { s.narrowed(width) }

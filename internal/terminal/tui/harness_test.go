@@ -167,6 +167,7 @@ type program struct {
 	view    tea.View
 	quit    chan struct{}
 	draws   int
+	onDraw  func(screen string) // nil: nothing is done at each of them
 	cancel  context.CancelFunc
 }
 
@@ -183,14 +184,7 @@ func start(t *testing.T, c tui.Config, width, height int) *program {
 	if c.Models == nil {
 		c.Models = func() []string { return nil }
 	}
-	p.model = tui.NewModel(ctx, c, func(text string, then tea.Msg) tea.Cmd {
-		return func() tea.Msg {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.printed = append(p.printed, strings.Split(text, "\n")...)
-			return then
-		}
-	})
+	p.model = tui.NewModel(ctx, c, func(text string) { p.printed = append(p.printed, strings.Split(text, "\n")...) })
 	t.Cleanup(func() {
 		cancel()
 		time.Sleep(2 * time.Minute) // ticks cannot be canceled
@@ -202,7 +196,10 @@ func start(t *testing.T, c tui.Config, width, height int) *program {
 }
 
 func (p *program) loop(ctx context.Context) {
-	p.do(ctx, p.model.Init())
+	p.mu.Lock()
+	begin := p.model.Init()
+	p.mu.Unlock()
+	p.do(ctx, begin)
 	for {
 		select {
 		case <-ctx.Done():
@@ -227,6 +224,9 @@ func (p *program) loop(ctx context.Context) {
 			p.model, cmd = p.model.Update(msg)
 			p.view = p.model.View()
 			p.draws++
+			if p.onDraw != nil {
+				p.onDraw(strings.Join(p.printed, "\n") + p.view.Content)
+			}
 			p.mu.Unlock()
 			p.do(ctx, cmd)
 		}

@@ -138,10 +138,8 @@ func (m *model) quit() tea.Cmd {
 	return tea.Batch(m.fence.ask(), tea.Tick(time.Until(m.fence.due), func(time.Time) tea.Msg { return fenceTimeoutMsg{} }))
 }
 
-// finished reports whether all lines are printed and all queries answered.
-func (m *model) finished() bool {
-	return m.quitting && !m.printing && len(m.pending) == 0 && (m.fence.passed || m.fence.timedOut)
-}
+// finished reports whether the program has quit and all queries are answered.
+func (m *model) finished() bool { return m.quitting && (m.fence.passed || m.fence.timedOut) }
 
 // fence is a query to the terminal behind all others: terminals answer in order, so its answer is the last.
 type fence struct {

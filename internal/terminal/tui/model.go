@@ -57,10 +57,9 @@ type model struct {
 	hint        string // one line about what just happened
 	hintEnds    time.Time
 
-	pending    []string // lines to print
-	printing   bool
-	printAbove func(text string, then tea.Msg) tea.Cmd
-	needsGap   bool // the line printed last is not blank
+	pending    []string          // lines to print
+	printAbove func(text string) // with the next view
+	needsGap   bool              // the line printed last is not blank
 
 	ticker    ticker
 	attention attention
@@ -99,7 +98,7 @@ type renderedTail struct {
 }
 
 // newModel returns a model whose print function prints lines above the view.
-func newModel(ctx context.Context, c Config, printAbove func(string, tea.Msg) tea.Cmd) *model {
+func newModel(ctx context.Context, c Config, printAbove func(string)) *model {
 	m := &model{
 		Config: c, ctx: ctx, paint: newPalette(c.Env), width: 80, height: 24, printAbove: printAbove,
 		prompts: loadPrompts(c.History), pastes: map[string]string{}, knownInputs: map[string]bool{}, settings: c.Settings,
@@ -125,12 +124,14 @@ func (m *model) Init() tea.Cmd {
 	if m.Prompt != "" {
 		cmds = append(cmds, m.sendWithFiles(m.Prompt, m.Prompt))
 	}
-	return tea.Batch(append(cmds, m.flush())...)
+	m.flush()
+	return tea.Batch(cmds...)
 }
 
 // Update handles a message.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	cmd := tea.Batch(m.update(msg), m.flush(), m.tick())
+	cmd := tea.Batch(m.update(msg), m.tick())
+	m.flush()
 	if m.finished() {
 		return m, tea.Quit
 	}
@@ -159,8 +160,6 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.onEvents(msg)
 	case feedEndedMsg:
 		return m.onFeedEnd(msg)
-	case printedMsg:
-		m.printing = false
 	case replayQuietMsg:
 		return m.onReplayQuiet(msg)
 	case tickMsg:
@@ -198,9 +197,6 @@ func async(work func() outcome) tea.Cmd {
 	}
 }
 
-// printedMsg reports that lines have been printed.
-type printedMsg struct{}
-
 // emit queues lines for printing; printed lines belong to the terminal.
 func (m *model) emit(lines ...string) {
 	m.pending = append(m.pending, lines...)
@@ -214,14 +210,12 @@ func (m *model) ensureGap() {
 	}
 }
 
-// flush prints pending lines. One batch is in progress at a time, because commands have no order.
-func (m *model) flush() tea.Cmd {
-	if m.printing || len(m.pending) == 0 {
-		return nil
+// flush prints pending lines with the next view: a text that moves from there above it is never in neither.
+func (m *model) flush() {
+	if len(m.pending) > 0 {
+		m.printAbove(strings.Join(m.pending, "\n"))
+		m.pending = nil
 	}
-	text := strings.Join(m.pending, "\n")
-	m.printing, m.pending = true, nil
-	return m.printAbove(text, printedMsg{})
 }
 
 // resize fits the view to the window.

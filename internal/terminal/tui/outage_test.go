@@ -146,7 +146,7 @@ func TestWait_KeyMMovesTheTurnToAnotherModel(t *testing.T) {
 		}
 		s.keys("enter")
 		s.wait(time.Second)
-		s.sees("switching to acme/small", "From the other one.")
+		s.sees("▲ Switching from acme/large to acme/small", "From the other one.")
 		if n := strings.Count(s.screen(), "answers from the next turn on"); n != 0 {
 			t.Errorf("got the line about the next turn, want none: this one has moved\n%s", s.screen())
 		}

@@ -70,15 +70,12 @@ func (s *screen) Write(b []byte) (int, error) {
 // withoutDrawing removes what bubbletea sends to draw nothing.
 var withoutDrawing = strings.NewReplacer(ansi.EraseScreenBelow, "", ansi.SetModeSynchronizedOutput, "", ansi.ResetModeSynchronizedOutput, "")
 
-// print returns a command that prints a text above the next view.
-func (s *screen) print(text string, then tea.Msg) tea.Cmd {
-	return func() tea.Msg {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for line := range strings.SplitSeq(text, "\n") {
-			s.above.WriteString(line + ansi.EraseLineRight + "\r\n")
-		}
-		return then
+// print prints a text above the next view.
+func (s *screen) print(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for line := range strings.SplitSeq(text, "\n") {
+		s.above.WriteString(line + ansi.EraseLineRight + "\r\n")
 	}
 }
 

@@ -163,7 +163,7 @@ func (m *model) detailLines() []string {
 	}
 	var lines []string
 	f := m.wait.Fault
-	about := []string{f.Kind.Text()}
+	about := []string{f.Label()}
 	if code := f.ShortCode(); code != "" {
 		about = append(about, "status "+printable.Line(code))
 	}

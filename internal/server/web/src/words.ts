@@ -133,7 +133,7 @@ export const outcomes: Record<Outcome, string> = {
 // Fixed lines.
 export const brokeOff = '… the answer broke off here'
 export const afterContent = 'The client has a part of the answer and gets the rest.'
-export const restarted = '▲ The worker died; the answer starts over'
+export const restarted = '▲ The process that wrote this has ended; the answer starts over'
 
 // compacted says that the history was made smaller, why, and by how much.
 export function compacted(e: { asked?: boolean | undefined; tokensBefore?: number | undefined; tokensAfter?: number | undefined }): string {
@@ -149,7 +149,7 @@ export const compactCommand = (instruction: string): string => ('/compact ' + in
 
 // switched describes a fallback to another model.
 export const switched = (from: string | undefined, why: string | undefined, to: string | undefined): string =>
-  `▲ ${from || 'the model'} does not answer (${why ?? ''}): switching to ${to ?? ''}`
+  `▲ Switching${from ? ` from ${from}` : ''} to ${to ?? ''}${why ? `: ${why}` : ''}`
 
 // Ended is why a call failed.
 export interface Ended extends Fault {
