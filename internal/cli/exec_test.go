@@ -208,3 +208,10 @@ func TestExec_CodexWithALoginNeedsNoConfiguration(t *testing.T) {
 	_ = in.Close()
 	_ = cmd.Wait() // read ends with 1
 }
+
+func TestExec_WantsAProgram(t *testing.T) {
+	code, _, errs := run(t, nil, "exec")
+	if want := "want a program to run"; code != 2 || !strings.Contains(errs, want) {
+		t.Errorf("exec without a program: got code %d and %q, want 2 and %q", code, errs, want)
+	}
+}

@@ -38,8 +38,12 @@ func Exec(s command.Streams) *cobra.Command {
 			"says what was held.",
 		Example: "  ridethrough exec -- claude\n" +
 			"  ridethrough exec --policy patient -- codex exec \"fix the tests\"",
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("want a program to run, such as `ridethrough exec -- claude`")
+			}
+			return c.run(cmd.Context(), args)
+		},
 	}
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().BoolVar(&c.own, "own", false, "start a gateway though one runs")

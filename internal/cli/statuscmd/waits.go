@@ -172,8 +172,12 @@ func verb(s command.Streams, do, short, long, done string) *cobra.Command {
 		Short:   short,
 		Long:    do + " " + long + " CALL is a number of `ridethrough waits`." + exits,
 		Example: "  ridethrough waits " + do + " 17",
-		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.act(cmd, args, do, done) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("want the numbers of calls; see `ridethrough waits`")
+			}
+			return a.act(cmd, args, do, done)
+		},
 	}
 	a.addFlags(cmd)
 	return cmd

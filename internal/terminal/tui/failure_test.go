@@ -63,3 +63,14 @@ func TestFailure_StaysWithItsTurn(t *testing.T) {
 		}
 	})
 }
+
+// The details name the fault as the line above them does.
+func TestDetails_NameTheFaultAsTheLineDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lost := &fault.Error{Kind: fault.Unavailable, Message: "connection refused"}
+		s := start(t, config(newService(t, llmtest.Fails(lost), llmtest.Says("Back."))), 80, 24)
+		s.types("x")
+		s.keys("d")
+		s.sees("▲ Network — retrying in", "\n  network\n")
+	})
+}

@@ -158,7 +158,7 @@ func (m *model) pickLines(room int) []string {
 	p := m.picker
 	lines := []string{m.paint.faint(truncate("Continue which one? Type to search", m.width))}
 	if len(p.found) == 0 {
-		return append(lines, m.paint.faint(truncate("  None has these words", m.width)))
+		return append(lines, m.paint.faint(truncate("  No conversation has these words", m.width)))
 	}
 	shown := max(1, min(maxPicks, room-1, len(p.found)))
 	first := max(0, min(p.selected-shown/2, len(p.found)-shown))

@@ -44,7 +44,7 @@ func TestResume_ChoosesFromAList(t *testing.T) {
 		s.sees("> Why is the sky blue?", "> BLUE sky")
 		s.misses("rivers")
 		s.keys("x")
-		s.sees("None has these words")
+		s.sees("No conversation has these words")
 		s.keys("esc")
 		s.sees("rivers", "blue")
 		s.keys("esc")
