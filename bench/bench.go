@@ -30,8 +30,11 @@ type bench struct {
 	baseline string // a copy of this binary, which shares no memory with it
 	root     string // of the repository
 
-	peers  []manifest // other proxies, that are measured beside it
-	load   string     // of the machine before the run
+	peers   []manifest // other proxies, that are measured beside it
+	load    string     // of the machine before the run
+	began   time.Time  // of the first row
+	version string     // of ours
+
 	cores  proc.Cores // that the run may use
 	folder string     // for what the run needs
 	book   *load.Book
@@ -71,6 +74,7 @@ func (b *bench) measure(ctx context.Context, only []string) (figures []figure.Fi
 	if err := b.prepare(ctx); err != nil {
 		return nil, err
 	}
+	b.began = time.Now()
 	defer context.AfterFunc(ctx, b.stopAll)() // all clients fail at once, and the row ends
 	defer b.stopAll()
 	fmt.Fprintf(os.Stderr, "%s, %d CPUs, load %s\n", runtime.Version(), runtime.NumCPU(), b.load)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io"
@@ -39,7 +40,15 @@ func (b *bench) programs(ctx context.Context) (err error) {
 			b.peers[i].program, err = b.build(ctx, m.Build, m.Profile)
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	info, err := buildinfo.ReadFile(b.ours)
+	if err != nil {
+		return err
+	}
+	b.version = info.Main.Version
+	return nil
 }
 
 // build makes a program as a release has it, or with another profile of the compiler; "": its own.

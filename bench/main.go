@@ -60,12 +60,11 @@ func run(args []string) error {
 	ctx, cancel := context.WithTimeout(ctx, pick(b, longest, longestQuick))
 	defer cancel()
 	context.AfterFunc(ctx, stop) // a second signal ends us as we stand
-	began := time.Now()
 	figures, err := b.measure(ctx, c.only)
 	if err := errors.Join(c.show(os.Stdout, figures), err); err != nil {
 		return err
 	}
-	return c.page.fill(b.about(began), figures)
+	return c.page.fill(b.about(), figures)
 }
 
 // choice is what a run measures and where it writes that.
@@ -140,7 +139,7 @@ func (p *peerNames) installed() (there []manifest, err error) {
 		need := m.missing()
 		switch {
 		case need == "":
-			fmt.Fprintf(os.Stderr, "%s: %s. %s\n", m.Name, m.What, m.version())
+			fmt.Fprintln(os.Stderr, strings.TrimSpace(fmt.Sprintf("%s: %s. %s", m.Name, m.What, m.version())))
 			there = append(there, m)
 		case len(p.names) > 0:
 			return nil, fmt.Errorf("peer %s: there is no %s; install it with: %s", m.Name, need, m.Install)

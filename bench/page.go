@@ -3,7 +3,6 @@
 package main
 
 import (
-	"debug/buildinfo"
 	"fmt"
 	"os"
 	"runtime"
@@ -50,14 +49,9 @@ func (p page) fill(about string, figures []figure.Figure) error {
 }
 
 // about says when, on what and of what a run was.
-func (b *bench) about(began time.Time) string {
-	text := fmt.Sprintf("One run of %.0f minutes on %s, by %s on %d processors, with a load of %s before it. ",
-		time.Since(began).Minutes(), began.Format("2 January 2006"), runtime.Version(), runtime.NumCPU(), b.load)
-	ours := "unknown"
-	if info, err := buildinfo.ReadFile(b.ours); err == nil {
-		ours = info.Main.Version
-	}
-	text += "ridethrough is " + ours
+func (b *bench) about() string {
+	text := fmt.Sprintf("One run of %.0f minutes on %s, by %s on %d processors, with a load of %s before it. ridethrough is %s",
+		time.Since(b.began).Minutes(), b.began.Format("2 January 2006"), runtime.Version(), runtime.NumCPU(), b.load, b.version)
 	for _, m := range b.peers {
 		if v := m.version(); v != "" {
 			text += ", " + m.Name + " “" + v + "”"
