@@ -26,11 +26,11 @@ const clientStallTimeout = 10 * time.Minute
 
 // forward sends a response to the client, from its status line on.
 func (c *call) forward(resp *http.Response) {
-	dropHop(resp.Header) // not of h: its Connection could name a header that the server has set
+	dropNamed(resp.Header, resp.Header["Connection"]) // not of h: it could name a header that the server has set
 	h := c.w.Header()
 	for name, values := range resp.Header {
 		switch {
-		case strings.HasPrefix(name, headerPrefix) || rulesOrigin(name): // the prefix: perhaps of another gateway
+		case isHopByHop(name), strings.HasPrefix(name, headerPrefix), rulesOrigin(name): // the prefix: perhaps of another gateway
 		case h[name] != nil:
 			h[name] = append(slices.Clip(h[name]), values...) // Vary
 		default:

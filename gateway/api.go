@@ -76,7 +76,12 @@ func (a *api) publicURL() *url.URL {
 
 // ownerOf returns the index of the API that owns a path; negative: none does.
 func ownerOf(path string) int {
-	return slices.IndexFunc(apis, func(a api) bool { return a.owns != nil && a.owns(path) })
+	for i := range apis {
+		if owns := apis[i].owns; owns != nil && owns(path) {
+			return i
+		}
+	}
+	return -1
 }
 
 // apiFor returns the index of the API that takes a request; negative: none does.
@@ -84,7 +89,12 @@ func apiFor(r *http.Request) int {
 	if i := ownerOf(r.URL.Path); i >= 0 {
 		return i
 	}
-	return slices.IndexFunc(apis, func(a api) bool { return a.matches(r) })
+	for i := range apis {
+		if apis[i].matches(r) {
+			return i
+		}
+	}
+	return -1
 }
 
 // answers reports whether the API answers a request in a dialect for a path.

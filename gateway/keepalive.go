@@ -30,8 +30,7 @@ const (
 // It has no goroutine while it waits, and only the timer's goroutine writes: a stack that has written stays
 // twice as large for as long as its request waits. The nil keepalive does nothing.
 type keepalive struct {
-	call   *call
-	client dialect.Client
+	call *call
 
 	mu        sync.Mutex
 	timer     *time.Timer    // nil: an answer without a stream, and no fault so far
@@ -56,7 +55,7 @@ func newKeepalive(c *call) *keepalive {
 	if c.unreadable && c.preamble == nil {
 		return nil
 	}
-	k := &keepalive{call: c, client: c.client()}
+	k := &keepalive{call: c}
 	if c.parsed.Form != dialect.JSON || c.preamble != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -170,7 +169,7 @@ func (k *keepalive) frame(heartbeat bool) (frame []byte) {
 	case heartbeat && k.inside:
 		frame = k.middle.Heartbeat()
 	case heartbeat:
-		frame = d.Heartbeat(form, k.client)
+		frame = d.Heartbeat(form, k.call.client())
 	}
 	switch {
 	case frame != nil:
@@ -209,7 +208,7 @@ func (k *keepalive) commit() {
 	header.Set("Content-Type", k.call.parsed.Form.ContentType())
 	header.Set("Cache-Control", "no-cache")
 	header.Set("X-Accel-Buffering", "no")
-	if k.call.r.ProtoMajor == 1 && k.call.dialect.EndsWithConnection(k.call.parsed.Form, k.client) {
+	if k.call.r.ProtoMajor == 1 && k.call.dialect.EndsWithConnection(k.call.parsed.Form, k.call.client()) {
 		header.Set("Transfer-Encoding", "identity") // net/http: no chunks, and the connection is closed at the end
 	}
 	k.call.w.WriteHeader(http.StatusOK)

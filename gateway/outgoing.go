@@ -45,11 +45,11 @@ func (c *call) newOutgoing(ctx context.Context, up *upstream) (*http.Request, er
 func (c *call) outgoingHeader(up *upstream) http.Header {
 	h := make(http.Header, len(c.r.Header)+3)
 	for name, values := range c.r.Header {
-		if !strings.HasPrefix(name, headerPrefix) || name == viaHeader {
+		if !isHopByHop(name) && (!strings.HasPrefix(name, headerPrefix) || name == viaHeader) {
 			h[name] = values
 		}
 	}
-	dropHop(h)
+	dropNamed(h, c.r.Header["Connection"])
 	if c.continuing() {
 		delete(h, "Content-Encoding")
 	}
@@ -120,23 +120,24 @@ func (c *call) credentialFor(up *upstream) string {
 	return c.credential
 }
 
-// hopByHop are the headers that belong to one connection (RFC 9110, 7.6.1).
-var hopByHop = []string{
-	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
-	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
+// isHopByHop reports whether a header belongs to one connection (RFC 9110, 7.6.1).
+func isHopByHop(name string) bool {
+	switch name {
+	case "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
+		"Te", "Trailer", "Transfer-Encoding", "Upgrade":
+		return true
+	}
+	return false
 }
 
-// dropHop removes the headers that belong to one connection.
-func dropHop(h http.Header) {
-	for _, list := range h["Connection"] {
+// dropNamed removes the headers that Connection names as those of one connection.
+func dropNamed(h http.Header, connection []string) {
+	for _, list := range connection {
 		for name := range strings.SplitSeq(list, ",") {
 			if name = http.CanonicalHeaderKey(strings.TrimSpace(name)); !isProtected(name) {
 				delete(h, name)
 			}
 		}
-	}
-	for _, name := range hopByHop {
-		delete(h, name)
 	}
 }
 

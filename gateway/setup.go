@@ -243,9 +243,9 @@ func (u *upstream) urlOf(to endpoint, query string) *url.URL {
 		to = vertexEndpoint(to)
 		out.Host = vertexHost(&u.baseURL, to.path)
 	}
-	out.Path, out.RawPath = u.prefix+to.path, u.escaped+to.escaped
-	if out.Path == out.RawPath {
-		out.RawPath = ""
+	out.Path, out.RawPath = u.prefix+to.path, ""
+	if u.prefix != u.escaped || to.path != to.escaped {
+		out.RawPath = u.escaped + to.escaped
 	}
 	out.RawQuery = query
 	return &out

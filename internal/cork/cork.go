@@ -85,8 +85,11 @@ func (l Listener) Accept() (net.Conn, error) {
 // connKey is the key of a Conn in a context.
 type connKey struct{}
 
-// Context returns the context of the requests on a connection, for http.Server.ConnContext.
+// Context returns the context of the requests on a connection, or on one over it, for http.Server.ConnContext.
 func Context(ctx context.Context, c net.Conn) context.Context {
+	if over, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = over.NetConn()
+	}
 	if own, ok := c.(*Conn); ok {
 		return context.WithValue(ctx, connKey{}, own)
 	}

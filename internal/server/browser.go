@@ -10,7 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
-// answerGuards are the headers of every answer but the page's files. Upstreams answer at the same origin as the
+// answerGuards are the headers of every answer that a browser may show, but the page's files. Upstreams answer at the same origin as the
 // page and the API below /-/: nothing that they answer runs in a browser, is part of a page, or acts for the
 // origin. Package gateway drops the headers by which it could.
 func answerGuards() http.Header {
@@ -21,6 +21,14 @@ func answerGuards() http.Header {
 		"Cross-Origin-Opener-Policy":   {"same-origin"},
 		"Cross-Origin-Resource-Policy": {"same-origin"},
 	}
+}
+
+// mayBeShown reports whether a browser may show the answer to a request, or make it a part of a page. What it shows
+// is asked for by a link or a form, and a form cannot send JSON (HTML, "form submission attributes"). Neither can a
+// fetch across origins without a preflight.
+func mayBeShown(r *http.Request) bool {
+	kind := r.Header["Content-Type"]
+	return r.Method != http.MethodPost || len(kind) != 1 || !strings.HasPrefix(kind[0], "application/json")
 }
 
 // client is what has made a request.
@@ -96,7 +104,9 @@ func isResource(r *http.Request) bool {
 }
 
 // isPagePath reports whether a request is for the page or one of its files.
-func isPagePath(r *http.Request) bool { return strings.HasPrefix(r.URL.Path+"/", pagePath) }
+func isPagePath(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, pagePath) || r.URL.Path == strings.TrimSuffix(pagePath, "/")
+}
 
 // refusePage answers a request of a page that may not use the server.
 func (s *Server) refusePage(w http.ResponseWriter, r *http.Request) {

@@ -272,6 +272,24 @@ func checkGuards(t *testing.T, what string, h http.Header) {
 	}
 }
 
+// What a form sends may be shown in a browser, and so may what it gets; only programs and scripts send JSON.
+func TestServer_GuardsWhatABrowserMayShow(t *testing.T) {
+	for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b"} {
+		r := request("POST", "/v1/messages", "{}")
+		r.Header["Content-Type"] = []string{kind}
+		checkGuards(t, "answer to "+kind, ask(guarded(&fake{}, io.Discard), r).Header())
+	}
+	for _, method := range []string{"GET", "PUT"} {
+		checkGuards(t, method, ask(guarded(&fake{}, io.Discard), request(method, "/v1/files", "", "Content-Type", "application/json")).Header())
+	}
+	for _, kind := range []string{"application/json", "application/json; charset=utf-8"} {
+		h := ask(guarded(&fake{}, io.Discard), request("POST", "/v1/messages", "{}", "Content-Type", kind)).Header()
+		if got := h["Content-Security-Policy"]; got != nil {
+			t.Errorf("answer to %s: got the policy %q, want none: no browser shows it", kind, got)
+		}
+	}
+}
+
 func TestServer_PagesHeadersReachNoUpstream(t *testing.T) {
 	var got http.Header
 	g := &fake{serve: func(_ http.ResponseWriter, r *http.Request) { got = r.Header.Clone() }}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/cork"
+	"github.com/ridethrough/ridethrough/internal/receive"
 )
 
 // Bounds of a connection.
@@ -70,9 +71,9 @@ func protocols() *http.Protocols {
 // serve answers connections until the server is shut down.
 func (s *Server) serve(server *http.Server, l net.Listener) error {
 	if s.config.TLS != nil {
-		return server.ServeTLS(l, "", "")
+		return server.ServeTLS(receive.Listener{Listener: l}, "", "")
 	}
-	return server.Serve(cork.Listener{Listener: l})
+	return server.Serve(receive.Listener{Listener: cork.Listener{Listener: l}})
 }
 
 // stop shuts the server down.

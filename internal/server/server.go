@@ -105,7 +105,7 @@ type Server struct {
 	guesses      access.Guesses
 	hosts        map[string]bool
 	origins      map[string]bool
-	guards       http.Header      // of every answer
+	guards       http.Header      // of every answer that a browser may show
 	page         map[string]asset // by name
 	mux          *http.ServeMux   // of the routes
 	routes       []rest.Route     // below /-/
@@ -163,7 +163,9 @@ func New(c Config) *Server {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b := receive.Bound(w, r, receive.Limits{Pause: receive.Default().Pause})
-	maps.Copy(w.Header(), s.guards)
+	if mayBeShown(r) {
+		maps.Copy(w.Header(), s.guards)
+	}
 	switch {
 	case !s.isNamed(r.Host, r):
 		s.refuseHost(w, r)

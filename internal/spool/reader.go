@@ -29,6 +29,10 @@ const (
 	closed
 )
 
+// frame is how much is read at once. In a frame of HTTP/2, whose header is 9 bytes, it is one record of TLS: a few bytes
+// more would be a record, and a system call, of their own.
+const frame = 16<<10 - 9
+
 // Read implements io.Reader.
 func (r *reader) Read(p []byte) (int, error) {
 	r.mu.Lock()
@@ -47,7 +51,7 @@ func (r *reader) Read(p []byte) (int, error) {
 		r.buf, r.at = buf, 0
 		r.next++
 	}
-	n := copy(p, r.buf.Bytes[r.at:])
+	n := copy(p[:min(len(p), frame)], r.buf.Bytes[r.at:])
 	if r.at += n; r.at == len(r.buf.Bytes) {
 		r.drop()
 	}

@@ -2,9 +2,11 @@ package spool
 
 import "io"
 
-// initialRoom is how much memory a request gets for announcing its length. The rest comes with its bytes.
+// initialRoom is how much memory a request gets for announcing its length. Once initialBytes of it have come, there is
+// room for a block: a server has so many of a large body when it has read the header, and the rest in one read.
 const (
 	initialRoom   = 8 << 10
+	initialBytes  = 2 << 10
 	initialBlocks = 16
 )
 
@@ -75,20 +77,14 @@ func (r *receiver) receive(src io.Reader, limit int) error {
 
 // makeRoom makes sure that the last block has room.
 func (r *receiver) makeRoom() error {
-	if r.last != nil && len(r.last.room()) > 0 {
-		return nil
-	}
 	if r.last != nil && len(r.last.Bytes) == blockSize {
 		if err := r.endBlock(); err != nil || r.last != nil {
 			return err
 		}
 	}
-	size := blockSize
-	if r.announced > 0 {
-		size = min(size, r.announced-r.body.size/blockSize*blockSize)
-	}
-	if r.body.size == 0 {
-		size = min(size, initialRoom)
+	size := r.room()
+	if r.last != nil && len(r.last.room()) > 0 && (r.announced <= 0 || cap(r.last.Bytes) >= size) {
+		return nil
 	}
 	larger, err := r.buffer(size)
 	if err != nil {
@@ -100,6 +96,18 @@ func (r *receiver) makeRoom() error {
 	}
 	r.last = larger
 	return nil
+}
+
+// room returns how large the last block's buffer is to be now.
+func (r *receiver) room() int {
+	size := blockSize
+	if r.announced > 0 {
+		size = min(size, r.announced-r.body.size/blockSize*blockSize)
+	}
+	if r.body.size < initialBytes {
+		size = min(size, initialRoom)
+	}
+	return size
 }
 
 // buffer returns a buffer. Once the memory for what is received is used up, the body makes room itself.

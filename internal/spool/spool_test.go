@@ -349,3 +349,31 @@ func TestSpool_RemovesFilesOfKilledProcesses(t *testing.T) {
 		t.Errorf("left in the folder: %s; want notes and the file of the last minute", got)
 	}
 }
+
+// buffered reads as a server's body does: first what came with the header, then as much as there is room for.
+type buffered struct {
+	rest  []byte
+	reads int
+}
+
+func (b *buffered) Read(p []byte) (int, error) {
+	if b.reads++; b.reads == 1 {
+		p = p[:min(len(p), 3500)]
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+func TestSpool_AnnouncedBodyIsReadAtOnce(t *testing.T) {
+	s := newSpool(t, spool.Limits{})
+	src := &buffered{rest: noise(60 << 10)}
+	b, err := s.Read(src, 60<<10, 32<<20)
+	if err != nil {
+		t.Fatalf("Read: %v", err)
+	}
+	defer b.Release()
+	if src.reads != 2 {
+		t.Errorf("body of 60 KiB, of which 3500 bytes came with the header: got %d reads, want 2", src.reads)
+	}
+}

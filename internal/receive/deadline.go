@@ -1,0 +1,73 @@
+package receive
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// Listener accepts connections whose read deadlines cost little to move: net/http moves that of a connection six
+// times for each request, always to a later moment but once.
+type Listener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l Listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: c}, nil
+}
+
+// conn is a connection that is given a later read deadline only once the earlier one has come.
+type conn struct {
+	net.Conn
+
+	mu     sync.Mutex
+	wanted time.Time // the read deadline; zero: none
+	set    time.Time // that the connection below has, which is no later
+}
+
+// NetConn returns the connection below.
+func (c *conn) NetConn() net.Conn { return c.Conn }
+
+// SetReadDeadline implements net.Conn.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wanted = t
+	if t.IsZero() || !c.set.IsZero() && !t.Before(c.set) {
+		return nil
+	}
+	return c.apply()
+}
+
+// SetDeadline implements net.Conn.
+func (c *conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(p []byte) (int, error) {
+	for {
+		n, err := c.Conn.Read(p)
+		if n > 0 || err == nil || !errors.Is(err, os.ErrDeadlineExceeded) || !c.goesOn() {
+			return n, err
+		}
+	}
+}
+
+// goesOn reports whether a deadline that has come is not the wanted one any more, which it sets then.
+func (c *conn) goesOn() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.wanted.Equal(c.set) && c.apply() == nil
+}
+
+// apply sets the wanted deadline. mu is held.
+func (c *conn) apply() error {
+	c.set = c.wanted
+	return c.Conn.SetReadDeadline(c.set)
+}
