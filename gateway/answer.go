@@ -134,9 +134,10 @@ var errFailedInside = errors.New("the answer has ended with an error")
 func (c *call) copyPart(body io.Reader) error {
 	buf := spool.NewBuffer(copyBufferSize)
 	defer buf.Release()
+	sized := c.w.Header()["Content-Length"] != nil // no write says where it ends
 	for {
 		n, err := body.Read(buf.Bytes[:cap(buf.Bytes)])
-		if n >= largePart || err == io.EOF {
+		if !sized && n > 0 && (n >= largePart || err == io.EOF) {
 			cork.KeepNext(c.r.Context()) // more is likely to follow at once: the next part, or the end
 		}
 		if n > 0 && err == io.EOF {
