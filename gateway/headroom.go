@@ -14,8 +14,9 @@ import (
 // agentHeader identifies one of the agents of a session.
 const agentHeader = "X-Claude-Code-Agent-Id"
 
-// Responded notes the limits that a response states. It implements transport.Observer.
+// Responded notes the limits that a response states, and whose it is. It implements transport.Observer.
 func (s *sharedRequest) Responded(resp *http.Response) {
+	s.at.noteGateway(resp)
 	for _, crossed := range s.headroom.Observe(&s.room, resp.StatusCode, resp.Header) {
 		s.leader.emit(Event{Crossed: &crossed})
 	}

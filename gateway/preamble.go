@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"crypto/subtle"
 	"net/http"
 	"strconv"
@@ -165,6 +166,24 @@ func (g *Gateway) serveCommand(w http.ResponseWriter, r *http.Request, up *upstr
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// announced returns the context of a request whose upstream is told of its caller, if that is a gateway. nil: it is
+// none, as it has answered a request with that caller's header without that of a gateway.
+func (s *sharedRequest) announced(ctx context.Context) (context.Context, *preamble.Caller) {
+	if s.at.noGateway.Load() {
+		return ctx, nil
+	}
+	caller := &preamble.Caller{Budget: s.waitLeft, OnEvent: s.onHold}
+	return preamble.With(ctx, caller), caller
+}
+
+// noteGateway notes whether an upstream is a gateway, by its response.
+func (u *upstream) noteGateway(resp *http.Response) {
+	is, was := resp.Header[preamble.Call] != nil, !u.noGateway.Load()
+	if is != was && (is || resp.StatusCode == http.StatusOK) {
+		u.noGateway.Store(!is)
+	}
 }
 
 // readMaxWait reads the longest wait that the client allows; false: it is answered with an error.

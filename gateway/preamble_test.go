@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -48,6 +49,43 @@ func TestPreamble_AnswerWithoutAWaitHasNone(t *testing.T) {
 			t.Errorf("response %v, %v; want the plain answer to call 1", resp, err)
 		}
 	})
+}
+
+// A provider has no use for what gateways tell each other. What is behind an address may change.
+func TestPreamble_IsAskedOfGatewaysOnly(t *testing.T) {
+	var asked bool
+	answer := http.Response{}
+	g, err := gateway.New(gateway.Config{Upstreams: everything(address("provider.test")), Base: roundTrip(func(r *http.Request) (*http.Response, error) {
+		_ = r.Body.Close()
+		asked = r.Header["X-Ridethrough-Accept"] != nil
+		resp := answer
+		resp.Body = io.NopCloser(strings.NewReader(`{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`))
+		return &resp, nil
+	})})
+	if err != nil {
+		t.Fatalf("new gateway: %v", err)
+	}
+	plain, ours := http.Header{"Content-Type": {"application/json"}}, http.Header{"Content-Type": {"application/json"}, "X-Ridethrough-Call": {"1"}}
+	for i, step := range []struct {
+		asked  bool
+		status int
+		header http.Header
+	}{
+		{true, 401, plain}, // says nothing: it may be that of a proxy before a gateway
+		{true, 200, plain},
+		{false, 401, plain},
+		{false, 200, ours},
+		{true, 503, plain},
+		{true, 200, ours},
+		{true, 200, plain},
+		{false, 200, plain},
+	} {
+		answer.StatusCode, answer.Header = step.status, step.header.Clone()
+		g.ServeHTTP(&recorder{header: http.Header{}}, httptest.NewRequest("POST", "/v1/chat/completions", strings.NewReader(`{"model":"m"}`)))
+		if asked != step.asked {
+			t.Errorf("request %d, after %+v: asks for a preamble: %v, want %v", i+1, step, asked, step.asked)
+		}
+	}
 }
 
 func TestCommand_NeedsTheSecretOfTheCall(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault/classify"
@@ -37,6 +38,7 @@ type upstream struct {
 	escaped     string // the same, escaped
 	breaker     *breaker.Breaker
 	learned     *transport.Learned
+	noGateway   atomic.Bool            // its latest answer was not that of a gateway
 	connections http.RoundTripper      // its connections, or the transport that was configured
 	pooled      bool                   // they are its own
 	transport   http.RoundTripper      // the same, redacting the upstream's own key

@@ -193,19 +193,19 @@ func (s *sharedRequest) conclude(err error) {
 
 // send sends the request to its upstream until that has answered or its policy gives up.
 func (s *sharedRequest) send() (*http.Response, error) {
-	caller := &preamble.Caller{Budget: s.waitLeft, OnEvent: s.onHold}
-	req, err := s.leader.newOutgoing(preamble.With(http1.WithObserver(s.ctx, s), caller), s.at.upstream)
+	ctx, caller := s.announced(http1.WithObserver(s.ctx, s))
+	req, err := s.leader.newOutgoing(ctx, s.at.upstream)
 	if err == nil && s.at.model != s.failover.origin.model {
 		var release func()
 		release, err = s.leader.askForModel(req, s.at.model)
 		defer release()
 	}
-	if err == nil {
-		caller.Announce(req.Header) // no other goroutine has it yet
-	}
 	if err != nil {
 		s.cannotSend(err)
 		return nil, err
+	}
+	if caller != nil {
+		caller.Announce(req.Header) // no other goroutine has it yet
 	}
 	return s.sendTo(req, caller)
 }

@@ -27,8 +27,11 @@ type Caller struct {
 	text   []string
 }
 
-// TakeWaited returns how long gateways have waited since the last call. It is for the goroutine of the requests.
+// TakeWaited returns how long gateways have waited since the last call; nil: 0. It is for the goroutine of the requests.
 func (c *Caller) TakeWaited() time.Duration {
+	if c == nil {
+		return 0
+	}
 	waited := c.waited
 	c.waited = 0
 	return waited
