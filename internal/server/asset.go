@@ -7,9 +7,9 @@ import (
 	"encoding/hex"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
@@ -38,27 +38,38 @@ func described(kind, packed string) asset {
 	return asset{kind, sync.OnceValues(func() (content, error) { return newContent([]byte(packed), true), nil })}
 }
 
-// serve answers with the text, as it is stored if the client takes that.
+// serve answers with the text, as it is stored if the client takes that, or that the client has it already. It is too
+// short for ranges.
 func (a asset) serve(w http.ResponseWriter, r *http.Request) {
 	c, err := a.read()
-	text, tag := c.stored, c.etag
-	h := w.Header()
+	packed := c.packed && acceptsGzip(r)
+	text, tag := c.stored, `"`+c.etag+`"`
 	switch {
-	case err != nil || !c.packed:
-	case acceptsGzip(r):
-		tag += "-gzip"
-		h.Set("Content-Encoding", "gzip")
-	default:
+	case err != nil:
+	case packed:
+		tag = `"` + c.etag + `-gzip"`
+	case c.packed:
 		text, err = c.unpack()
 	}
 	if err != nil {
 		rest.Refuse(w, http.StatusInternalServerError, "read %s: %v", rest.Clip(r.URL.Path), err)
 		return
 	}
+	h := w.Header()
 	h.Set("Vary", "Accept-Encoding")
+	h.Set("ETag", tag)
+	if known := r.Header.Get("If-None-Match"); known == "*" || strings.Contains(known, tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if packed {
+		h.Set("Content-Encoding", "gzip")
+	}
 	h.Set("Content-Type", a.kind)
-	h.Set("ETag", `"`+tag+`"`)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(text) // a client that has left has no use for it
+	}
 }
 
 // unpack returns the text for one of the few clients that do not take gzip.

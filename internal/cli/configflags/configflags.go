@@ -29,7 +29,7 @@ type Flags struct {
 	Command     *cobra.Command
 	Streams     command.Streams
 	Unprotected bool     // the gateway is for a program on this machine: without TLS and tokens
-	upstreams   []string // of the flag
+	Upstreams   []string // of the flag --upstream
 }
 
 // AddAll adds all flags that mirror the configuration.
@@ -40,7 +40,7 @@ func (f *Flags) AddAll(cmd *cobra.Command) {
 	flags.String("listen", config.DefaultListen, "the address to listen on; port 0 picks a free port [RIDETHROUGH_LISTEN]")
 	flags.String("policy", "patient", "the retry policy: "+strings.Join(policy.Presets(), ", ")+", none, one from the configuration, or a file with one [RIDETHROUGH_POLICY]")
 	flags.String("log", "info", "the lowest level that is logged: debug, info, warn or error [RIDETHROUGH_LOG]")
-	flags.StringArrayVar(&f.upstreams, "upstream", nil, "the base URL of an upstream, as NAME=URL; NAME is "+
+	flags.StringArrayVar(&f.Upstreams, "upstream", nil, "the base URL of an upstream, as NAME=URL; NAME is "+
 		strings.Join(gateway.APIs(), ", ")+" or one from the configuration; repeatable [RIDETHROUGH_UPSTREAM_NAME]")
 }
 
@@ -120,7 +120,7 @@ func (f *Flags) overrideUpstreams(c *config.Config) error {
 			}
 		}
 	}
-	for _, flag := range f.upstreams {
+	for _, flag := range f.Upstreams {
 		name, base, ok := strings.Cut(flag, "=")
 		if !ok {
 			return errors.New("--upstream: want NAME=URL, such as anthropic=http://127.0.0.1:8485")

@@ -114,8 +114,7 @@ func (c *execCmd) serveArgs(others []string) []string {
 			args = append(args, "--"+name, f.Value.String())
 		}
 	}
-	set, _ := c.Command.Flags().GetStringArray("upstream")
-	for _, u := range slices.Concat(others, set) {
+	for _, u := range slices.Concat(others, c.Upstreams) {
 		args = append(args, "--upstream", u)
 	}
 	return args

@@ -45,7 +45,7 @@ func (t *Telemetry) ShowWaiting(face string) {
 }
 
 // watch notes whether a turn waits after an event.
-func (w *waitingTurns) watch(e gateway.Event) {
+func (w *waitingTurns) watch(e *gateway.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen[e.Call.Upstream] = true

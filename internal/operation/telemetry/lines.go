@@ -13,19 +13,19 @@ import (
 )
 
 // report logs one line for each transition of a request, and none for a request that is answered at once.
-func report(log *slog.Logger, e gateway.Event) {
+func report(log *slog.Logger, e *gateway.Event) {
 	switch event := e.Event.(type) {
 	case turn.Retry:
-		retrying(about(log, e.Call, event.Fault), e.Call, event)
+		retrying(about(log, &e.Call, event.Fault), &e.Call, event)
 	case turn.Recovered:
-		waited(about(log, e.Call, nil), event.Retries, event.Waited).Info("provider recovered")
+		waited(about(log, &e.Call, nil), event.Retries, event.Waited).Info("provider recovered")
 	case turn.Switched:
-		about(log, e.Call, nil).Warn("failover to another upstream or model", "from", event.From, "error", event.Why)
+		about(log, &e.Call, nil).Warn("failover to another upstream or model", "from", event.From, "error", event.Why)
 	case turn.Error:
 		failure(log, e, event)
 	case turn.Sealed:
-		if isTurn(e.Call) {
-			log = waited(about(log, e.Call, nil), event.RetryCount, event.TotalRetryDelay)
+		if isTurn(&e.Call) {
+			log = waited(about(log, &e.Call, nil), event.RetryCount, event.TotalRetryDelay)
 			log.Debug("turn sealed", "status", string(event.Status), "took", event.Duration.Round(time.Millisecond).String())
 		}
 	case nil:
@@ -34,29 +34,29 @@ func report(log *slog.Logger, e gateway.Event) {
 }
 
 // progress logs what happens to a request besides faults.
-func progress(log *slog.Logger, e gateway.Event) {
+func progress(log *slog.Logger, e *gateway.Event) {
 	switch {
 	case e.Joined != 0:
-		about(log, e.Call, nil).Info("joined an identical request in progress", "joined", e.Joined)
+		about(log, &e.Call, nil).Info("joined an identical request in progress", "joined", e.Joined)
 	case e.Resent:
-		about(log, e.Call, nil).Info("sent again at once, since a kept connection was closed")
+		about(log, &e.Call, nil).Info("sent again at once, since a kept connection was closed")
 	case e.Detached:
-		about(log, e.Call, nil).Info("client left, answer is read on")
+		about(log, &e.Call, nil).Info("client left, answer is read on")
 	case e.Queued != nil:
-		about(log, e.Call, nil).Info("waits for room below a limit of the upstream", "why", e.Queued.String())
+		about(log, &e.Call, nil).Info("waits for room below a limit of the upstream", "why", e.Queued.String())
 	case e.Crossed != nil:
 		crossed(log, e)
 	case e.Completed.Unjoined:
-		about(log, e.Call, nil).Warn("answer broke off, and what came then did not continue its text")
+		about(log, &e.Call, nil).Warn("answer broke off, and what came then did not continue its text")
 	case e.Completed.Again != 0:
-		about(log, e.Call, nil).Info("completed an answer that had broken off", "again", e.Completed.Again, "resumed", e.Completed.Resumed, "discardedTokens", e.Completed.Discarded, "text", e.Completed.Text)
+		about(log, &e.Call, nil).Info("completed an answer that had broken off", "again", e.Completed.Again, "resumed", e.Completed.Resumed, "discardedTokens", e.Completed.Discarded, "text", e.Completed.Text)
 	case e.Replayed != 0:
-		about(log, e.Call, nil).Info("given the answer that an identical request had left", "replayed", e.Replayed)
+		about(log, &e.Call, nil).Info("given the answer that an identical request had left", "replayed", e.Replayed)
 	}
 }
 
 // crossed logs that a limit of an upstream is nearly used up.
-func crossed(log *slog.Logger, e gateway.Event) {
+func crossed(log *slog.Logger, e *gateway.Event) {
 	l := e.Crossed.Limit
 	log = log.With("upstream", e.Crossed.Upstream, "limit", l.Name, "used", strconv.FormatFloat(100*l.Used, 'f', 0, 64)+"%")
 	if e.Crossed.Model != "" {
@@ -69,7 +69,7 @@ func crossed(log *slog.Logger, e gateway.Event) {
 }
 
 // about adds the request and its fault; nil: it has none.
-func about(log *slog.Logger, c gateway.Call, f *fault.Error) *slog.Logger {
+func about(log *slog.Logger, c *gateway.Call, f *fault.Error) *slog.Logger {
 	if isTurn(c) {
 		log = log.With("face", c.Face, "turn", c.Turn, "upstream", c.Upstream, "model", c.Model)
 	} else {
@@ -85,7 +85,7 @@ func about(log *slog.Logger, c gateway.Call, f *fault.Error) *slog.Logger {
 }
 
 // sessionName is what the log calls the conversation of a call: a client's session, or one that is stored here.
-func sessionName(c gateway.Call) string {
+func sessionName(c *gateway.Call) string {
 	if isTurn(c) {
 		return "conversation"
 	}
@@ -98,7 +98,7 @@ func waited(log *slog.Logger, retries int, waited time.Duration) *slog.Logger {
 }
 
 // retrying logs a retry. If the first try got no answer it adds advice, because the address may be wrong.
-func retrying(log *slog.Logger, c gateway.Call, r turn.Retry) {
+func retrying(log *slog.Logger, c *gateway.Call, r turn.Retry) {
 	if isTurn(c) && r.Fault.Code == turn.WorkerFailed {
 		log = log.With("attempt", r.Run.Tries, "delay", r.Verdict.Wait.Round(time.Millisecond).String())
 		log.Warn("worker failed, another takes the turn up")
@@ -116,14 +116,14 @@ func retrying(log *slog.Logger, c gateway.Call, r turn.Retry) {
 }
 
 // failure logs that a request or an answer has failed. A refused request is no error of the gateway.
-func failure(log *slog.Logger, e gateway.Event, failed turn.Error) {
+func failure(log *slog.Logger, e *gateway.Event, failed turn.Error) {
 	if failed.Left() {
-		left(log, e.Call, failed)
+		left(log, &e.Call, failed)
 		return
 	}
-	log = about(log, e.Call, failed.Fault)
+	log = about(log, &e.Call, failed.Fault)
 	switch stop := failed.Stop; {
-	case stop == "" && isTurn(e.Call): // not for a provider
+	case stop == "" && isTurn(&e.Call): // not for a provider
 		log.Error("turn failed")
 	case stop == "": // the gateway is closed
 	case stop == policy.Committed:
@@ -139,7 +139,7 @@ func failure(log *slog.Logger, e gateway.Event, failed turn.Error) {
 
 // left logs that the client has left, with the fault for which it had waited. A client that leaves a request
 // without one is nothing to note.
-func left(log *slog.Logger, c gateway.Call, failed turn.Error) {
+func left(log *slog.Logger, c *gateway.Call, failed turn.Error) {
 	last, _ := errors.AsType[*fault.Error](failed.Fault.Err)
 	if last != nil || failed.Retries > 0 {
 		log = waited(about(log, c, last), failed.Retries, failed.Waited)
@@ -152,12 +152,12 @@ func left(log *slog.Logger, c gateway.Call, failed turn.Error) {
 }
 
 // advice returns what the operator or the client can do about a failing call.
-func advice(e gateway.Event, failed turn.Error) string {
+func advice(e *gateway.Event, failed turn.Error) string {
 	switch wait := failed.Fault.RetryAfter(e.At); {
 	case failed.Fault.Window:
 		return "the usage window " + failed.Fault.OpensAgain(e.At) + "; a longer quota.max or more quota.windows wait for it"
 	case failed.Fault.Status == 0:
-		return unanswered(e.Call, failed.Fault)
+		return unanswered(&e.Call, failed.Fault)
 	case failed.Stop == policy.RetryAfterTooLong:
 		return "send the request again in " + wait.Round(time.Second).String() + ", as the provider asks"
 	}
@@ -165,7 +165,7 @@ func advice(e gateway.Event, failed turn.Error) string {
 }
 
 // unanswered is the advice for an upstream that does not answer.
-func unanswered(c gateway.Call, f *fault.Error) string {
+func unanswered(c *gateway.Call, f *fault.Error) string {
 	if isTurn(c) {
 		return "check that the provider is reachable, or set another base URL for it"
 	}

@@ -61,10 +61,10 @@ const gatewayFace = "gateway"
 const ConversationFace = "conversation"
 
 // faceOf returns the label of where a call comes from.
-func faceOf(c gateway.Call) string { return cmp.Or(c.Face, gatewayFace) }
+func faceOf(c *gateway.Call) string { return cmp.Or(c.Face, gatewayFace) }
 
 // isTurn reports whether a call is a turn of an agent, which asks models as often as it needs.
-func isTurn(c gateway.Call) bool { return c.Face != "" }
+func isTurn(c *gateway.Call) bool { return c.Face != "" }
 
 // series has the metrics of every request, looked up once.
 type series struct {
@@ -107,8 +107,8 @@ func newCounts(to *metrics.Registry, version string) *counts {
 }
 
 // watch records an event.
-func (m *counts) watch(e gateway.Event) {
-	s, p := m.find(labels{faceOf(e.Call), e.Call.Upstream, e.Call.Model})
+func (m *counts) watch(e *gateway.Event) {
+	s, p := m.find(labels{faceOf(&e.Call), e.Call.Upstream, e.Call.Model})
 	if e.Try.N > 0 {
 		m.tried(e, s, p)
 	}
@@ -137,7 +137,7 @@ func (m *counts) watch(e gateway.Event) {
 		p.of(m.recovered).Inc()
 		s.waited.Observe(event.Waited.Seconds())
 	case turn.Error:
-		m.failed(e.Call, event, s, p)
+		m.failed(&e.Call, event, s, p)
 	case turn.Sealed:
 		if event.TimeToFirstToken > 0 { // of a turn
 			s.content.Observe(event.TimeToFirstToken.Seconds())
@@ -159,7 +159,7 @@ func (m *counts) again(c gateway.Completed, p labels) {
 }
 
 // failed counts a request or an answer that has failed, and the wait of a request without an answer.
-func (m *counts) failed(c gateway.Call, e turn.Error, s *series, p labels) {
+func (m *counts) failed(c *gateway.Call, e turn.Error, s *series, p labels) {
 	switch {
 	case e.Committed():
 		p.of(m.brokeOff, kind(e.Fault)).Inc()
@@ -175,7 +175,7 @@ func (m *counts) failed(c gateway.Call, e turn.Error, s *series, p labels) {
 }
 
 // tried counts a try, and the time to the first content where it was answered.
-func (m *counts) tried(e gateway.Event, s *series, p labels) {
+func (m *counts) tried(e *gateway.Event, s *series, p labels) {
 	try := e.Try
 	switch {
 	case try.Shared:
@@ -187,7 +187,7 @@ func (m *counts) tried(e gateway.Event, s *series, p labels) {
 		p.of(m.tries, kind(try.Fault)).Inc()
 	default:
 		s.answered.Inc()
-		if !isTurn(e.Call) { // its seal has the time of the first of its answers
+		if !isTurn(&e.Call) { // its seal has the time of the first of its answers
 			s.content.Observe(try.Start.Add(try.Took).Sub(e.Call.Began).Seconds())
 		}
 	}

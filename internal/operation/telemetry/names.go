@@ -35,7 +35,7 @@ const (
 )
 
 // operation returns the operation name of a call.
-func operation(c gateway.Call) string {
+func operation(c *gateway.Call) string {
 	if isTurn(c) {
 		return "invoke_agent"
 	}
@@ -46,7 +46,7 @@ func operation(c gateway.Call) string {
 }
 
 // vendor returns the conventions' name of who makes an API.
-func vendor(c gateway.Call) string {
+func vendor(c *gateway.Call) string {
 	family, _, _ := strings.Cut(c.API, "-")
 	if family == "gemini" {
 		return "gcp.gemini"
@@ -55,7 +55,7 @@ func vendor(c gateway.Call) string {
 }
 
 // described returns the span attributes of a call.
-func described(c gateway.Call) []tracing.Attribute {
+func described(c *gateway.Call) []tracing.Attribute {
 	all := []tracing.Attribute{
 		operationName.Text(operation(c)), providerName.Text(vendor(c)),
 		requestStream.Bool(c.Stream),
@@ -73,7 +73,7 @@ func described(c gateway.Call) []tracing.Attribute {
 }
 
 // destination returns the attributes of where a call is, which a failover changes.
-func destination(c gateway.Call) []tracing.Attribute {
+func destination(c *gateway.Call) []tracing.Attribute {
 	all := []tracing.Attribute{upstreamName.Text(c.Upstream)}
 	if c.Model != "" {
 		all = append(all, requestModel.Text(c.Model))

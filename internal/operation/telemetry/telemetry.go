@@ -63,15 +63,15 @@ func New(ctx context.Context, c Config) (*Telemetry, error) {
 
 // Watch records an event of the gateway, or of a turn.
 func (t *Telemetry) Watch(e gateway.Event) {
-	t.counts.watch(e)
+	t.counts.watch(&e)
 	if t.waiting != nil {
-		t.waiting.watch(e)
+		t.waiting.watch(&e)
 	}
 	if t.traces != nil {
-		t.traces.watch(e)
+		t.traces.watch(&e)
 	}
 	if t.log != nil {
-		report(t.log, e)
+		report(t.log, &e)
 	}
 }
 

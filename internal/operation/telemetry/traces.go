@@ -34,10 +34,10 @@ func newTraces(to tracing.Exporter, c Config) *traces {
 }
 
 // watch adds an event to its call's span.
-func (t *traces) watch(e gateway.Event) {
+func (t *traces) watch(e *gateway.Event) {
 	switch e.Event.(type) {
 	case turn.Start, turn.Restarted:
-		t.begin(e.Call)
+		t.begin(&e.Call)
 		return
 	}
 	t.mu.Lock()
@@ -52,7 +52,7 @@ func (t *traces) watch(e gateway.Event) {
 }
 
 // begin starts the span of a call, as a child of its client's.
-func (t *traces) begin(c gateway.Call) {
+func (t *traces) begin(c *gateway.Call) {
 	name := operation(c)
 	if c.Model != "" {
 		name += " " + c.Model
@@ -69,7 +69,7 @@ func (t *traces) begin(c gateway.Call) {
 }
 
 // spanKind returns the kind of a call's span: a turn runs in this process.
-func spanKind(c gateway.Call) tracing.Kind {
+func spanKind(c *gateway.Call) tracing.Kind {
 	if isTurn(c) {
 		return tracing.Internal
 	}
@@ -77,14 +77,14 @@ func spanKind(c gateway.Call) tracing.Kind {
 }
 
 // add adds an event to the span of its call.
-func (t *traces) add(c *tracing.Recording, e gateway.Event) {
+func (t *traces) add(c *tracing.Recording, e *gateway.Event) {
 	switch event := e.Event.(type) {
 	case turn.Retry:
 		delay := retryDelay.Seconds(event.Verdict.Wait)
 		c.Event("retry", e.At, errorType.Text(kind(event.Fault)), delay)
 	case turn.Switched:
-		c.Event("switched", e.At, append(destination(e.Call), switchedFrom.Text(event.From))...)
-		c.Set(destination(e.Call)...)
+		c.Event("switched", e.At, append(destination(&e.Call), switchedFrom.Text(event.From))...)
+		c.Set(destination(&e.Call)...)
 	case turn.Recovered:
 		c.Set(retryCount.Int(event.Retries), waitedTime.Seconds(event.Waited))
 	case turn.Error:
@@ -99,11 +99,11 @@ func (t *traces) add(c *tracing.Recording, e gateway.Event) {
 }
 
 // ended adds how a call has ended to its span.
-func ended(span *tracing.Recording, e gateway.Event, end turn.Sealed) {
+func ended(span *tracing.Recording, e *gateway.Event, end turn.Sealed) {
 	if e.Status != 0 {
 		span.Set(statusCode.Int(e.Status))
 	}
-	if !isTurn(e.Call) {
+	if !isTurn(&e.Call) {
 		return
 	}
 	span.Set(sealedAs.Text(string(end.Status)), retryCount.Int(end.RetryCount), waitedTime.Seconds(end.TotalRetryDelay))
@@ -113,7 +113,7 @@ func ended(span *tracing.Recording, e gateway.Event, end turn.Sealed) {
 }
 
 // addStep adds a try, or how the request shares the answer of another, to the span of its call.
-func (t *traces) addStep(c *tracing.Recording, e gateway.Event) {
+func (t *traces) addStep(c *tracing.Recording, e *gateway.Event) {
 	switch {
 	case e.Joined != 0:
 		c.Event("joined", e.At, requestNumber.Int64(e.Joined))
@@ -136,21 +136,21 @@ func (t *traces) addStep(c *tracing.Recording, e gateway.Event) {
 }
 
 // tried creates the span of a request that was sent.
-func (t *traces) tried(c *tracing.Recording, e gateway.Event) {
+func (t *traces) tried(c *tracing.Recording, e *gateway.Event) {
 	try := e.Try
 	end := try.Start.Add(try.Took)
 	if try.Shared {
 		c.Event("shared", end, errorType.Text(kind(try.Fault)))
 		return
 	}
-	about := append(destination(e.Call), requestMethod.Text(http.MethodPost))
+	about := append(destination(&e.Call), requestMethod.Text(http.MethodPost))
 	if try.N > 1 {
 		about = append(about, resendCount.Int(try.N-1))
 	}
 	span := t.tracer.Start(c.Context(), http.MethodPost, tracing.Client, try.Start, about...)
 	if try.Fault != nil {
 		failed(span, try.Fault)
-	} else if !isTurn(e.Call) {
+	} else if !isTurn(&e.Call) {
 		c.Set(timeToFirstChunk.Seconds(end.Sub(e.Call.Began)))
 	}
 	span.End(end)
