@@ -46,7 +46,7 @@ func squeeze(series []int, width int) []int {
 }
 
 // minutes returns the length of the longest series.
-func (r Report) minutes() (n int) {
+func (r *Report) minutes() (n int) {
 	for _, one := range r.Results {
 		n = max(n, len(one.PerMinute), len(one.Answers))
 	}
@@ -54,7 +54,7 @@ func (r Report) minutes() (n int) {
 }
 
 // Series returns the requests per minute of result i. All results have series of the same length.
-func (r Report) Series(i int) []int { return padded(r.Results[i].PerMinute, r.minutes()) }
+func (r *Report) Series(i int) []int { return padded(r.Results[i].PerMinute, r.minutes()) }
 
 func padded(series []int, n int) []int {
 	return append(append(make([]int, 0, n), series...), make([]int, n-len(series))...)
@@ -62,7 +62,7 @@ func padded(series []int, n int) []int {
 
 // OutageLine draws the outages in one line of at most width columns: full blocks
 // while the upstream refuses every call, light ones while it is degraded.
-func (r Report) OutageLine(width int, ascii bool) string {
+func (r *Report) OutageLine(width int, ascii bool) string {
 	full, light := '█', '░'
 	if ascii {
 		full, light = '#', '-'

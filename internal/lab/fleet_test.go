@@ -10,7 +10,7 @@ import (
 )
 
 // inFleet simulates a scenario of the gallery with gateways that act as one.
-func inFleet(t *testing.T, s config.Scenario) lab.Result {
+func inFleet(t *testing.T, s config.Scenario) *lab.Result {
 	t.Helper()
 	all, err := lab.Choose([]string{"patient+breaker+fleet"})
 	if err != nil {
@@ -24,7 +24,7 @@ func inFleet(t *testing.T, s config.Scenario) lab.Result {
 }
 
 // requests returns the requests per minute of some minutes, on average.
-func requests(r lab.Result, from, to int) float64 {
+func requests(r *lab.Result, from, to int) float64 {
 	sum := 0
 	for _, n := range r.PerMinute[from:to] {
 		sum += n

@@ -45,7 +45,7 @@ type resultJSON struct {
 }
 
 // WriteJSON writes the report as one JSON object.
-func (r Report) WriteJSON(w io.Writer) error {
+func (r *Report) WriteJSON(w io.Writer) error {
 	s := r.Scenario
 	out := reportJSON{
 		Scenario: s.Name, Title: s.Title, Seed: s.Seed, Callers: s.Callers.Number,
@@ -59,7 +59,7 @@ func (r Report) WriteJSON(w io.Writer) error {
 	return e.Encode(out)
 }
 
-func (r Report) json(i int) resultJSON {
+func (r *Report) json(i int) resultJSON {
 	one := r.Results[i]
 	return resultJSON{
 		Policy: one.Strategy.Name, Title: one.Strategy.Title, Source: one.Strategy.Source, Doubt: one.Strategy.Doubt,

@@ -23,8 +23,8 @@ import (
 // Run simulates a scenario once for each strategy, each time with the same callers and seed. The results are
 // in the order of the strategies. It returns early, with the cause, when ctx ends. progress is called after
 // each strategy with the number of those done, possibly concurrently; nil: not called.
-func Run(ctx context.Context, s config.Scenario, all []Strategy, progress func(done int)) (Report, error) {
-	r := Report{Scenario: s, Recovery: recovery(s), Results: make([]Result, len(all))}
+func Run(ctx context.Context, s config.Scenario, all []Strategy, progress func(done int)) (*Report, error) {
+	r := &Report{Scenario: s, Recovery: recovery(s), Results: make([]*Result, len(all))}
 	errs := make([]error, len(all))
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var running sync.WaitGroup
@@ -45,7 +45,7 @@ func Run(ctx context.Context, s config.Scenario, all []Strategy, progress func(d
 	running.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return Report{}, err
+			return nil, err
 		}
 	}
 	return r, nil
@@ -55,7 +55,7 @@ func Run(ctx context.Context, s config.Scenario, all []Strategy, progress func(d
 type Report struct {
 	Scenario config.Scenario
 	Recovery time.Duration // the end of the last outage other than a limited capacity; of a window, when it opens
-	Results  []Result
+	Results  []*Result
 }
 
 // recovery returns the end of the last outage. Limited capacity counts only if there is no other outage.

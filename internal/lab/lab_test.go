@@ -28,7 +28,7 @@ func scenario(outages ...config.Outage) config.Scenario {
 }
 
 // run simulates a scenario with strategies by their names.
-func run(t testing.TB, s config.Scenario, names ...string) lab.Report {
+func run(t testing.TB, s config.Scenario, names ...string) *lab.Report {
 	t.Helper()
 	all, err := lab.Choose(names)
 	if err != nil {
@@ -42,7 +42,7 @@ func run(t testing.TB, s config.Scenario, names ...string) lab.Report {
 }
 
 // written returns a report in all its formats.
-func written(t *testing.T, r lab.Report) string {
+func written(t *testing.T, r *lab.Report) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := r.WriteJSON(&b); err != nil {
@@ -76,7 +76,7 @@ func TestRun_IsDeterministic(t *testing.T) {
 func TestRun_PatientCallersAreAllAnswered(t *testing.T) {
 	r := run(t, scenario(config.Outage{Kind: config.Total, From: 10 * m, For: 30 * m, Status: 529}), "patient+breaker", "patient", "openai-sdk")
 	shared, alone, sdk := r.Results[0], r.Results[1], r.Results[2]
-	for _, one := range []lab.Result{shared, alone} {
+	for _, one := range []*lab.Result{shared, alone} {
 		if one.GaveUp > 0 || one.Answered != one.Calls || one.Hit != 200 || one.Recovered != 200 {
 			t.Errorf("%s: %d of %d calls, %d gave up, %d of %d hit were answered", one.Strategy.Name, one.Answered, one.Calls, one.GaveUp, one.Recovered, one.Hit)
 		}

@@ -80,7 +80,7 @@ func TestRun_SecondGroupIsShownApart(t *testing.T) {
 	if with.OthersP95 == 0 || with.OthersP95 > m || with.Calls < before.Calls+200 {
 		t.Errorf("with a second group: got its waits of %v and %d calls, want some of up to a minute and more than %d", with.OthersP95, with.Calls, before.Calls)
 	}
-	has := func(r lab.Report, name string) bool {
+	has := func(r *lab.Report, name string) bool {
 		for _, f := range r.Figures() {
 			if f.Name == name {
 				return true

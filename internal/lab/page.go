@@ -88,7 +88,7 @@ included.
 `
 
 // writeSection writes the page's section of one scenario.
-func (r Report) writeSection(b *strings.Builder) {
+func (r *Report) writeSection(b *strings.Builder) {
 	s := r.Scenario
 	fmt.Fprintf(b, "## %s\n\n%s\n\n", s.Title, wrap(s.About))
 	b.WriteString(wrap(callersText(s)+"; `ridethrough lab "+s.Name+"` simulates it.") + "\n\n")
@@ -120,7 +120,7 @@ func callersText(s config.Scenario) string {
 
 // comparison returns a sentence with the figures in which another strategy is
 // better than the recommended one.
-func (r Report) comparison() string {
+func (r *Report) comparison() string {
 	own := r.recommended()
 	var better []string
 	for _, f := range r.Figures() {
@@ -141,7 +141,8 @@ func (r Report) comparison() string {
 }
 
 // recommended returns the result of the recommended strategy.
-func (r Report) recommended() (own Result) {
+func (r *Report) recommended() (own *Result) {
+	own = &Result{}
 	for _, name := range []string{recommended, recommended + withAdmission} {
 		for _, one := range r.Results {
 			if one.Strategy.Name == name {
@@ -153,7 +154,7 @@ func (r Report) recommended() (own Result) {
 }
 
 // hasFigure reports whether a result has the figure at all.
-func hasFigure(f Figure, one Result) bool { return f.Of(one) != "-" }
+func hasFigure(f Figure, one *Result) bool { return f.Of(one) != "-" }
 
 // writeSources writes the sources of the third-party strategies.
 func writeSources(b *strings.Builder) {

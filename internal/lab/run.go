@@ -40,7 +40,7 @@ func newRun(s config.Scenario, strategy Strategy) *run {
 }
 
 // result runs the simulation to its end.
-func (r *run) result(ctx context.Context) (Result, error) {
+func (r *run) result(ctx context.Context) (*Result, error) {
 	r.sim.AfterFunc(r.Lasts+drain, func() { r.sim.stopped = true })
 	for i := range r.Callers.Number + r.Others.Number {
 		c := caller{id: i, Callers: r.Callers}
@@ -56,7 +56,7 @@ func (r *run) result(ctx context.Context) (Result, error) {
 		})
 	}
 	if err := r.sim.run(ctx); err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	result := r.tally.sum()
 	result.Used = r.upstream.used()

@@ -34,7 +34,7 @@ text { font: 12px system-ui, sans-serif; fill: #6e7781; }
 </style>`
 
 // SVG draws the requests and answers per minute of each strategy, each row scaled to its own maximum.
-func (r Report) SVG() string {
+func (r *Report) SVG() string {
 	height := plotTop + rowHeight*len(r.Results) + 30
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-labelledby="t d">`+"\n", pictureWidth, height)
@@ -54,7 +54,7 @@ func (r Report) SVG() string {
 }
 
 // description describes the picture for screen readers.
-func (r Report) description() string {
+func (r *Report) description() string {
 	parts := make([]string, len(r.Results))
 	for i, one := range r.Results {
 		parts[i] = fmt.Sprintf("%s answered %s with %s requests", one.Strategy.Name, share(one.Answered, one.Calls), count(one.Requests))
@@ -63,7 +63,7 @@ func (r Report) description() string {
 }
 
 // x returns the horizontal coordinate of a minute.
-func (r Report) x(minute int) string {
+func (r *Report) x(minute int) string {
 	return coordinate(plotLeft + float64(plotWidth*minute)/float64(max(1, r.minutes())))
 }
 
@@ -73,7 +73,7 @@ func coordinate(v float64) string {
 }
 
 // shade draws the outages and the time axis.
-func (r Report) shade(b *strings.Builder, height int) {
+func (r *Report) shade(b *strings.Builder, height int) {
 	bottom, n := height-26, r.minutes()
 	for from := 0; from < n; {
 		state, to := stateAt(r.Scenario, from), from+1
@@ -115,7 +115,7 @@ func clockText(minute int) string {
 }
 
 // row draws one strategy.
-func (r Report) row(b *strings.Builder, i int) {
+func (r *Report) row(b *strings.Builder, i int) {
 	one, n := r.Results[i], r.minutes()
 	base := plotTop + rowHeight*i + plotHeight
 	requests, answers := squeeze(padded(one.PerMinute, n), maxPoints), squeeze(padded(one.Answers, n), maxPoints)

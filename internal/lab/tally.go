@@ -128,9 +128,9 @@ type Result struct {
 }
 
 // sum completes the result.
-func (t *tally) sum() Result {
+func (t *tally) sum() *Result {
 	slices.Sort(t.waits)
-	r := t.result
+	r := &t.result
 	r.Median, r.P95, r.Longest = quantile(t.waits, 0.5), quantile(t.waits, 0.95), quantile(t.waits, 1)
 	slices.Sort(t.others)
 	r.OthersP95 = quantile(t.others, 0.95)

@@ -226,13 +226,13 @@ func (c *labCmd) strategy(conf *config.Config, name string) (lab.Strategy, error
 }
 
 // simulate runs the simulation, and shows the progress on a terminal.
-func (c *labCmd) simulate(ctx context.Context, s config.Scenario, all []lab.Strategy) (lab.Report, error) {
+func (c *labCmd) simulate(ctx context.Context, s config.Scenario, all []lab.Strategy) (*lab.Report, error) {
 	looks := c.s
 	looks.Out = c.s.Err
 	out := screen.New(looks, false)
 	out.Status(fmt.Sprintf("simulating %s with %s …", s.Name, plural.Count(len(all), "policy", "policies")))
 	defer out.Status("")
-	return promptly(ctx, func() (lab.Report, error) {
+	return promptly(ctx, func() (*lab.Report, error) {
 		return lab.Run(ctx, s, all, func(done int) {
 			if ctx.Err() == nil {
 				out.Status(fmt.Sprintf("simulating %s: %d of %d policies …", s.Name, done, len(all)))
@@ -261,7 +261,7 @@ func promptly[T any](ctx context.Context, do func() (T, error)) (T, error) {
 }
 
 // report writes the result in the chosen forms.
-func (c *labCmd) report(r lab.Report) error {
+func (c *labCmd) report(r *lab.Report) error {
 	if c.svg != "" {
 		if err := os.WriteFile(c.svg, []byte(r.SVG()), 0o644); err != nil {
 			return err
@@ -317,7 +317,7 @@ func (c *labCmd) sources() error {
 const tableWidth = 120
 
 // printReport writes a report as text.
-func printReport(out *screen.Screen, r lab.Report) {
+func printReport(out *screen.Screen, r *lab.Report) {
 	s := r.Scenario
 	width := min(out.Columns(), tableWidth)
 	out.Wrap("", s.Title)
@@ -334,7 +334,7 @@ func printReport(out *screen.Screen, r lab.Report) {
 }
 
 // nameWidth returns the width of the column of names.
-func nameWidth(r lab.Report) int {
+func nameWidth(r *lab.Report) int {
 	widest := len("policy")
 	for _, one := range r.Results {
 		widest = max(widest, len([]rune(one.Strategy.Name)))
@@ -343,7 +343,7 @@ func nameWidth(r lab.Report) int {
 }
 
 // printFigures writes the table with the columns that fit, and their meaning.
-func printFigures(out *screen.Screen, r lab.Report, width int) {
+func printFigures(out *screen.Screen, r *lab.Report, width int) {
 	figures := r.Fit(width - nameWidth(r))
 	line := func(name string, cell func(lab.Figure) string) string {
 		cells := fmt.Sprintf("%-*s", nameWidth(r), name)
@@ -366,7 +366,7 @@ func printFigures(out *screen.Screen, r lab.Report, width int) {
 }
 
 // printChart draws requests per minute.
-func printChart(out *screen.Screen, r lab.Report, width int) {
+func printChart(out *screen.Screen, r *lab.Report, width int) {
 	name := nameWidth(r)
 	room := min(width-name-10, 100)
 	if room < 10 {
