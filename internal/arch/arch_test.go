@@ -32,7 +32,6 @@ var house = []row{
 	{floor: 1, path: "breaker", uses: "fault internal/clock retry"},
 	{floor: 1, path: "ratelimit", uses: "fault/classify internal/clock"},
 	{floor: 1, path: "internal/coding"},
-	{floor: 1, path: "internal/yaml"},
 	{floor: 1, path: "internal/latency"},
 	{floor: 1, path: "internal/preamble", uses: "turn"},
 	{floor: 1, path: "transport", uses: "ratelimit internal/seam internal/coding internal/dialect internal/latency internal/preamble fault fault/classify breaker policy retry"},
@@ -107,7 +106,8 @@ var house = []row{
 	{floor: 3, path: "internal/operation/notify", uses: "internal/clip internal/plural fault fault/classify policy retry"},
 	{floor: 3, path: "internal/operation/statusfeed"},
 	{
-		floor: 3, path: "internal/operation/config", uses: "fault fault/classify policy gateway internal/sigv4 internal/yaml internal/operation/access internal/operation/notify internal/operation/reload internal/operation/statusfeed internal/terminal/printable",
+		floor: 3, path: "internal/operation/config", uses: "fault fault/classify policy gateway internal/sigv4 internal/operation/access internal/operation/notify internal/operation/reload internal/operation/statusfeed internal/terminal/printable",
+		parts: "github.com/goccy/go-yaml",
 	},
 	{floor: 3, path: "internal/operation/history", uses: "internal/plural internal/atomicfile internal/clip internal/latency breaker fault gateway retry transport turn"},
 	{floor: 3, path: "internal/operation/history/historykv", uses: "internal/largevalue internal/operation/history store"},

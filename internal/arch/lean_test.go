@@ -9,7 +9,7 @@ import (
 // noProgram is what no program compiles: the vendors' SDKs, and what came with them.
 var noProgram = []string{
 	"github.com/anthropics/", "github.com/openai/", "google.golang.org/genai", "github.com/ollama/", "cloud.google.com/", "github.com/googleapis/",
-	"google.golang.org/grpc", "google.golang.org/protobuf/", "go.opentelemetry.io/", "github.com/prometheus/", "github.com/goccy/",
+	"google.golang.org/grpc", "google.golang.org/protobuf/", "go.opentelemetry.io/", "github.com/prometheus/",
 }
 
 func TestWhole_BringsNoSDK(t *testing.T) {

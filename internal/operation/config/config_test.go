@@ -173,6 +173,10 @@ var mistakes = []struct{ text, want string }{
 	{"upstreams:\n  openai:\n    <<: *x", `3:5: merge keys (<<) are not supported; use a preset or repeat the fields`},
 	{"listen:\n\tx: y", `2:1: invalid YAML: tab; YAML is indented with spaces`},
 	{"listen: a: b", `1:9: invalid YAML: mapping value is not allowed in this context; a value with a colon and a space needs quotes`},
+	{"listen: @a", `1:9: invalid YAML: '@' is a reserved character; a text that begins with it needs quotes`},
+	{"%YAML 1.2\n---\nlisten: a:1", `1:1: invalid YAML: directives (%) are not supported`},
+	{"? listen\n: a:1", `1:1: invalid YAML: keys that begin with ? are not supported`},
+	{"listen:\na:1", `2:1: invalid YAML: a value below its key must be indented`},
 	{"hosts: [a", `1:8: invalid YAML: sequence end token ']' not found`},
 }
 

@@ -3,9 +3,13 @@ package config
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 
-	"github.com/ridethrough/ridethrough/internal/yaml"
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // node is a value of the file. The rest of the package does not depend on YAML.
@@ -74,81 +78,128 @@ func parse(src source, data []byte) (*node, Errors) {
 	if len(data) > maxBytes {
 		return nil, Errors{src.fault(pos{}, "the file has %d bytes, more than the limit of %d", len(data), maxBytes)}
 	}
-	// A value in another one takes a part of the stack.
+	// The parser's time grows with the square of the nesting depth.
 	if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("- ")) > maxNodes {
 		return nil, Errors{src.fault(pos{}, "the file has more values than the limit of %d", maxNodes)}
 	}
-	documents, err := yaml.Parse(string(data))
+	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, Errors{t.syntaxError(err)}
 	}
-	if len(documents) > 1 {
-		return nil, Errors{src.fault(position(documents[1]), "a second document starts here; want one")}
+	var root *node
+	for _, doc := range file.Docs {
+		_, directive := doc.Body.(*ast.DirectiveNode)
+		switch {
+		case doc.Body == nil:
+		case directive:
+			return nil, Errors{src.fault(position(doc.Body), "invalid YAML: directives (%%) are not supported")}
+		case root != nil:
+			return nil, Errors{src.fault(position(doc.Body), "a second document starts here; want one")}
+		default:
+			root = t.node(doc.Body)
+		}
 	}
-	if len(documents) == 0 {
-		return nil, nil
-	}
-	return t.node(documents[0]), t.faults
+	return root, t.faults
 }
 
 // syntaxError converts an error of the parser.
 func (t *tree) syntaxError(err error) *Error {
-	e, ok := errors.AsType[*yaml.Error](err)
+	e, ok := errors.AsType[yaml.Error](err)
 	if !ok {
 		return t.fault(pos{}, "invalid YAML: %v", err)
 	}
-	message := e.Message
-	if strings.Contains(message, "mapping value is not allowed") {
+	message := e.GetMessage()
+	switch {
+	case strings.Contains(message, "mapping value is not allowed"):
 		message += "; a value with a colon and a space needs quotes"
+	case strings.Contains(message, `'	'`):
+		message = "tab; YAML is indented with spaces"
+	case strings.Contains(message, "is a reserved character"):
+		message += "; a text that begins with it needs quotes"
 	}
-	return t.fault(pos{e.Line, e.Column}, "invalid YAML: %s", message)
+	return t.fault(place(e.GetToken()), "invalid YAML: %s", message)
+}
+
+func place(t *token.Token) pos {
+	if t == nil || t.Position == nil {
+		return pos{}
+	}
+	return pos{t.Position.Line, t.Position.Column}
 }
 
 // position returns the start of a value.
-func position(n *yaml.Node) pos { return pos{n.Line, n.Column} }
+func position(n ast.Node) pos {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		if !n.IsFlowStyle && len(n.Values) > 0 {
+			return position(n.Values[0])
+		}
+	case *ast.MappingValueNode:
+		return position(n.Key)
+	case *ast.AnchorNode:
+		return position(n.Value)
+	}
+	return place(n.GetToken())
+}
 
-func (t *tree) report(n *yaml.Node, format string, args ...any) {
+func (t *tree) report(n ast.Node, format string, args ...any) {
 	t.faults = append(t.faults, t.fault(position(n), format, args...))
 }
 
-// kinds are the kinds of the values that the parser has.
-var kinds = map[yaml.Kind]kind{yaml.Null: null, yaml.Text: text, yaml.Number: number, yaml.Boolean: boolean, yaml.Sequence: sequence, yaml.Mapping: mapping}
-
-// node converts a value. Its anchor is registered afterwards, so that no value contains itself.
-func (t *tree) node(n *yaml.Node) *node {
-	before := t.nodes
-	made := &node{pos: position(n), kind: broken}
-	switch {
-	case !t.countNodes(n, 1):
+// node converts a value.
+func (t *tree) node(n ast.Node) *node {
+	made := &node{pos: position(n)}
+	if !t.countNodes(n, 1) {
+		made.kind = broken
 		return made
-	case n.Tag != "":
-		t.report(n, "unsupported YAML value: tag")
-		return made
-	case n.Kind == yaml.Alias:
-		return t.alias(n)
 	}
-	made.kind, made.text = kinds[n.Kind], n.Text
-	made.items, made.entries = t.items(n), t.entries(n)
-	if n.Anchor != "" {
-		t.anchors[n.Anchor] = anchored{made, t.nodes - before}
+	switch n := n.(type) {
+	case *ast.NullNode:
+	case *ast.StringNode:
+		made.kind, made.text = text, n.Value
+	case *ast.LiteralNode:
+		made.kind, made.text = text, n.Value.Value
+	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		made.kind, made.text = number, n.GetToken().Value
+	case *ast.BoolNode:
+		made.kind, made.text = boolean, n.GetToken().Value
+	case *ast.SequenceNode:
+		made.kind, made.items = sequence, t.items(n)
+	case *ast.MappingNode:
+		made.kind, made.entries = mapping, t.entries(n.Values, !n.IsFlowStyle)
+	case *ast.MappingValueNode:
+		made.kind, made.entries = mapping, t.entries([]*ast.MappingValueNode{n}, true)
+	case *ast.AnchorNode:
+		return t.anchor(n)
+	case *ast.AliasNode:
+		return t.alias(n)
+	default:
+		t.report(n, "unsupported YAML value: %s", strings.ToLower(fmt.Sprint(n.Type())))
+		made.kind = broken
 	}
 	return made
 }
 
-func (t *tree) items(n *yaml.Node) []*node {
-	items := make([]*node, 0, len(n.Items))
-	for _, v := range n.Items {
+func (t *tree) items(n *ast.SequenceNode) []*node {
+	items := make([]*node, 0, len(n.Values))
+	for _, v := range n.Values {
 		items = append(items, t.node(v))
 	}
 	return items
 }
 
-func (t *tree) entries(n *yaml.Node) []entry {
-	entries := make([]entry, 0, len(n.Entries))
-	seen := make(map[string]int, len(n.Entries))
-	for _, v := range n.Entries {
-		if v.Key.Plain && v.Key.Text == "<<" {
+// entries converts the lines of a mapping. In a block the values below their keys are indented, which the parser does not
+// require.
+func (t *tree) entries(values []*ast.MappingValueNode, block bool) []entry {
+	entries := make([]entry, 0, len(values))
+	seen := make(map[string]int, len(values))
+	for _, v := range values {
+		if _, ok := v.Key.(*ast.MergeKeyNode); ok {
 			t.report(v.Key, "merge keys (<<) are not supported; use a preset or repeat the fields")
+			continue
+		}
+		if _, ok := v.Key.(*ast.MappingKeyNode); ok {
+			t.report(v.Key, "invalid YAML: keys that begin with ? are not supported")
 			continue
 		}
 		key := t.node(v.Key)
@@ -161,18 +212,30 @@ func (t *tree) entries(n *yaml.Node) []entry {
 			continue
 		}
 		seen[key.text] = key.line
-		entries = append(entries, entry{key, t.node(v.Value)})
+		value := t.node(v.Value)
+		if block && value.line > key.line && value.column <= key.column && value.kind != sequence && value.kind != null {
+			t.report(v.Value, "invalid YAML: a value below its key must be indented")
+		}
+		entries = append(entries, entry{key, value})
 	}
 	return entries
 }
 
+// anchor converts a value and registers its anchor afterwards, so that no value contains itself.
+func (t *tree) anchor(n *ast.AnchorNode) *node {
+	before := t.nodes
+	made := t.node(n.Value)
+	t.anchors[n.Name.String()] = anchored{made, t.nodes - before}
+	return made
+}
+
 // alias returns a copy of the anchored value.
-func (t *tree) alias(n *yaml.Node) *node {
+func (t *tree) alias(n *ast.AliasNode) *node {
 	made := node{pos: position(n), kind: broken}
-	value, ok := t.anchors[n.Text]
+	value, ok := t.anchors[n.Value.String()]
 	switch {
 	case !ok:
-		t.report(n, "unknown anchor &%s", n.Text)
+		t.report(n, "unknown anchor &%s", n.Value)
 	case t.countNodes(n, value.size):
 		made = *value.node
 		made.pos = position(n)
@@ -181,7 +244,7 @@ func (t *tree) alias(n *yaml.Node) *node {
 }
 
 // countNodes counts nodes and reports whether they are within the limit.
-func (t *tree) countNodes(n *yaml.Node, count int) bool {
+func (t *tree) countNodes(n ast.Node, count int) bool {
 	enough := t.nodes > maxNodes
 	t.nodes += count
 	if t.nodes > maxNodes && !enough {
