@@ -34,7 +34,7 @@ type Agents struct {
 func (w Agents) Validate(s conversation.Settings) (conversation.Settings, error) {
 	s.Model = cmp.Or(s.Model, w.Models.env("RIDETHROUGH_MODEL"))
 	if s.Model == "" {
-		return s, errors.New("no model; want PROVIDER/MODEL")
+		return s, errors.New("no model is named; want PROVIDER/MODEL, such as anthropic/claude-opus-4-5")
 	}
 	_, err := w.modelAgent(s)
 	switch {

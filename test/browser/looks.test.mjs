@@ -197,3 +197,16 @@ test('an address without a conversation says so, and offers nothing that cannot 
   await shown(page, 'This conversation was deleted')
   assert.equal(await page.getByLabel('Message').count(), 0)
 })
+
+test('a server without chat and councils says so', async (t) => {
+  const s = await fake({ lists: () => ({ hello: { version: 'test', boot: 'b', conversations: false }, waits: [], turns: [], upstreams: [] }), answer: () => [404, { title: 'Not Found', detail: 'there is no /-/councils; see /-/' }] })
+  const page = await open(t, s.url + '#/chat', { expects: /404/ })
+  t.after(s.stop)
+  await page.getByRole('heading', { level: 1, name: 'Chat' }).waitFor()
+  await shown(page, 'This server keeps no conversations.')
+  await page.getByRole('link', { name: 'Council' }).click()
+  await page.getByLabel('Question').fill('Why?')
+  await page.getByLabel(/^Models/).fill('anthropic/a\nopenai/b')
+  await page.getByRole('button', { name: 'Ask the council' }).click()
+  await shown(page, 'Not started: this server has no councils; ridethrough serve does')
+})

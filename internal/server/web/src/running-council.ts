@@ -31,6 +31,7 @@ export async function start(question: string, models: string[], judge: string): 
     }).catch(() => {
       throw new Failure('the server did not answer')
     })
+    if (answer.status === 404) throw new Failure('this server has no councils; ridethrough serve does')
     if (!answer.ok || !answer.body) throw await failure(answer)
     began = performance.now()
     council.value = newCouncil(question)

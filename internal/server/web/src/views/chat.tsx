@@ -19,9 +19,10 @@ export function Chat() {
   useEffect(() => (open(id), () => open('')), [id])
   if (hello.value?.conversations === false) {
     return (
-      <Empty title="This server keeps no conversations">
-        <code>ridethrough serve</code> does, unless it was started with <code>--data none</code> or another process has its directory. <code>ridethrough-gateway</code> has none.
-      </Empty>
+      <header class="title">
+        <h1 tabIndex={-1}>Chat</h1>
+        <p>This server keeps no conversations. <code>ridethrough serve</code> does, unless it was started with <code>--data none</code>.</p>
+      </header>
     )
   }
   return (

@@ -9,7 +9,7 @@ import { nextOf, type AnyWait, type Next } from '../next'
 import { callerOf, ends, hello, loaded, lostAt, turns, unlisted, upstreams, waiting, waits } from '../store'
 import type { Received } from '../table'
 import { Countdown, observe } from '../ticker'
-import { clock, dated, roughly, until } from '../time'
+import { clock, dated, until } from '../time'
 import { afterContent, attempt, cached, capital, causeOf, plural, probeMeans, stateWords, vendorSays, verb, waitsFor } from '../words'
 import { Move } from './move'
 import { Act, Mark, nameOf, wordOf } from './parts'
@@ -234,7 +234,7 @@ function Spent({ of: w, next, replica }: { of: AnyWait; next: Next; replica?: st
       {waitsFor[next.what] ? <span title={next.what === 'queued' ? undefined : probeMeans}>{waitsFor[next.what]}</span> : null}
       {w.kind ? <span>retry {w.retries + 1}{w.maxRetries ? ` of ${w.maxRetries}` : ''}</span> : null}
       <span>since {dated(w.began)}</span>
-      {left > 0 ? <span>gives up {(left < day ? clock : dated)(w.deadline ?? '')} {lostAt.value === null ? ` (${roughly(left)} left)` : ''}</span> : null}
+      {left > 0 ? <span>gives up {(left < day ? clock : dated)(w.deadline ?? '')}</span> : null}
       {replica ? <span>at {replica}</span> : null}
     </span>
   )

@@ -104,7 +104,7 @@ function facts(u: Upstream): [string, string | undefined | preact.ComponentChild
     ['Retries that helped, this week', u.saved?.retries ? count(u.saved.retries) : undefined],
     ['Failed probes', o?.probes ? String(o.probes) : undefined],
     ['Failing', failing(u)],
-    ['Used by', u.source === 'conversations' ? 'conversations on this server' : 'programs'],
+    ['Used by', u.source === 'conversations' ? 'conversations' : 'programs'],
     ['Address', u.base && <span class="address">{u.base}</span>],
   ]
 }
