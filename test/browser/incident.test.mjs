@@ -21,7 +21,7 @@ test('an incident has an address, a course and reports', async (t) => {
   assert.match(waits, /^Calls waiting: 1 at most, at \d\d:\d\d; 1 at the end$/)
   assert.deepEqual(await page.locator('.shares li').allTextContents(), ['server overloaded 75 % (3)', 'server error 25 % (1)'])
   await page.getByText('The numbers, in steps of 15s').click()
-  assert.match(await text(page, '.course tbody'), /^\d\d:\d\d3 server overloaded, 1 server error1$/)
+  assert.match(await text(page, '.course tbody'), /^\d\d:\d\d:\d\d3 server overloaded, 1 server error1$/)
   await accessible(page, 'an incident')
   const saved = async (name) => {
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()])

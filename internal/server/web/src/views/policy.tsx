@@ -45,10 +45,10 @@ function Row({ of: p, longest }: { of: Policy; longest: number }) {
       <p class="aside">{p.usedBy?.length ? `for ${p.usedBy.map((u) => (u === 'supervisor' ? 'turns whose worker failed' : u)).join(', ')}` : ''}</p>
       <p>{p.sentence}</p>
       <Picture of={p} longest={longest} />
-      <details>
+      {p.retries.length > 0 ? <details>
         <summary>The numbers</summary>
         <Numbers of={p} />
-      </details>
+      </details> : null}
     </article>
   )
 }
@@ -96,7 +96,7 @@ function Numbers({ of: p }: { of: Policy }) {
   const rest = p.retries.length - rowsBound
   return (
     <>
-      <p>{ending(p).replace(/^./, (c) => c.toUpperCase())}.{p.maxRetryAfterMs ? ` A wait that the provider asks for is obeyed up to ${roughly(p.maxRetryAfterMs)}.` : ''}{p.retryOn?.length ? ` Retries: ${p.retryOn.map((k) => causes[k] ?? k).join(', ')}.` : ''}</p>
+      <p>{p.retryOn?.length ? `Retried after: ${[...new Set(p.retryOn.map((k) => causes[k] ?? k))].join(', ')}. ` : ''}{p.maxRetryAfterMs ? `A wait that the provider asks for is obeyed up to ${roughly(p.maxRetryAfterMs)}.` : ''}</p>
       <div class="scroll" tabIndex={0} role="region" aria-label={`Retries of ${p.name}`}>
         <table>
           <thead><tr><th scope="col" class="number">Retry</th><th scope="col" class="number">Wait</th><th scope="col" class="number">With jitter</th><th scope="col" class="number">In all</th></tr></thead>
