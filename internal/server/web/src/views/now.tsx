@@ -68,11 +68,25 @@ function Nodes({ of: nodes }: { of: Node[] }) {
   return (
     <>
       <ul class="rows">
-        {listed.map((n) => (typeof n === 'number' ? <CallRow key={n} id={n} /> : typeof n === 'string' ? <TurnRow key={n} id={n} /> : <FoldRow key={n.key} of={n} />))}
+        {useElements(listed)}
       </ul>
       {more > 0 && <p class="more"><button type="button" onClick={() => showAll(true)}>Show {plural(more, 'more', 'more')}</button></p>}
     </>
   )
+}
+
+// useElements returns the rows of nodes. That of a call or a turn stays the same element: it is drawn again when it
+// has changed, and not with its list.
+function useElements(nodes: Node[]): preact.VNode[] {
+  const kept = useRef(new Map<Node, preact.VNode>())
+  const before = kept.current
+  kept.current = new Map()
+  return nodes.map((n) => {
+    if (typeof n === 'object') return <FoldRow key={n.key} of={n} />
+    const row = before.get(n) ?? (typeof n === 'number' ? <CallRow key={n} id={n} /> : <TurnRow key={n} id={n} />)
+    kept.current.set(n, row)
+    return row
+  })
 }
 
 // FoldRow is many calls of one program or session, which are listed once it is opened.
