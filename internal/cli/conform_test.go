@@ -71,7 +71,7 @@ func TestConform_BadFlags(t *testing.T) {
 		code int
 		want string
 	}{
-		{"", 2, "accepts 1 arg"},
+		{"", 2, "want `ridethrough conform URL`"},
 		{"127.0.0.1:8484", 2, "want the base URL of a gateway"},
 		{"http://127.0.0.1:1 --header nothing", 2, "want 'Name: value'"},
 		{"http://127.0.0.1:1 --key-env NO_SUCH_KEY", 78, "NO_SUCH_KEY: is empty"},

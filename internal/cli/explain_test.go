@@ -157,7 +157,7 @@ func TestExplain_BadInput(t *testing.T) {
 		{"x", []string{"--status", "42"}, 2, "want an HTTP status"},
 		{"x", []string{"--now", "today"}, 2, "want a time"},
 		{"x", []string{"--json", "--jsonl"}, 2, "json jsonl"},
-		{"x", []string{"a", "b"}, 2, "accepts at most 1 arg"},
+		{"x", []string{"a", "b"}, 2, "want `ridethrough explain [FILE|TEXT]`"},
 	}
 	for _, tt := range tests {
 		code, out, errs := explain(t, tt.input, tt.args...)

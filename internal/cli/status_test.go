@@ -67,6 +67,7 @@ func TestWaits_ShowsActsAndSaysWhatWaits(t *testing.T) {
 	check(1, `no request 7 waits`, "waits", "give-up", "7")
 	check(2, `"x" is no number of a call`, "waits", "give-up", "x")
 	check(2, `want the numbers of calls, or --all`, "waits", "retry")
+	check(2, "want `ridethrough policy show NAME.*`", "policy", "show")
 	check(2, "want the numbers of calls; see `ridethrough waits`", "waits", "pause")
 	check(2, `want the numbers of calls, or --all`, "waits", "retry", "1", "--all")
 	check(2, `--watch needs a terminal`, "waits", "--watch")

@@ -19,7 +19,7 @@ func TestTokenNew_PrintsTokenAndLine(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"token new a --rpm 0":           `invalid argument "0" for "--rpm" flag: want a number above 0`,
-		"token new":                     "accepts 1 arg",
+		"token new":                     "want `ridethrough token new NAME`",
 		"token new a/b":                 `invalid name "a/b"`,
 		"token new a --scope all":       `--scope: unknown scope "all"; want use, see, act or admin`,
 		"token new a --expires tuesday": `--expires "tuesday": want a time above zero`,

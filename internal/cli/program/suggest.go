@@ -9,8 +9,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// suggest lets a command and those below it name what was meant, where a command or a flag is unknown.
+// suggest lets a command and those below it name what was meant, where a command or a flag is unknown, and how they are
+// used, where arguments are missing or too many.
 func suggest(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil && !cmd.HasSubCommands() {
+		cmd.Args = func(cmd *cobra.Command, args []string) error { return withUse(cmd, check(cmd, args)) }
+	}
 	if check := cmd.Args; check != nil && cmd.HasSubCommands() {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			err := check(cmd, args)
@@ -31,6 +35,14 @@ func suggest(cmd *cobra.Command) {
 	}
 	own := cmd.FlagErrorFunc() // not yet that of its parent: run and council end their JSON with it
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return own(cmd, withNearestFlag(cmd, err)) })
+}
+
+// withUse says how a command is used instead of how many arguments cobra wants.
+func withUse(cmd *cobra.Command, err error) error {
+	if err == nil || !strings.Contains(err.Error(), "arg(s)") {
+		return err
+	}
+	return fmt.Errorf("want `%s %s`", cmd.Parent().CommandPath(), cmd.Use)
 }
 
 // withNearestFlag adds the flag that was probably meant to an error about an unknown one.
