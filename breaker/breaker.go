@@ -8,7 +8,8 @@
 //   - Closed: calls go at once. Five faults in a row open it, as do three silent
 //     tries, one that states a wait, or one of a caller that has few retries. Where the upstream
 //     fails in part, so that five in a row come up by chance, it takes a row that
-//     chance does not explain.
+//     chance does not explain. So does a row of refusals among tries that began beside
+//     each other, while answers to earlier ones still come: these do not close it then.
 //   - Open: no call is sent, except probes. A caller that comes soon after a failed
 //     probe shares its fault without sending a request.
 //   - Half-open: one call is in progress as the probe, and others wait for its
@@ -58,7 +59,7 @@ type Breaker struct {
 	mu        sync.Mutex
 	circuits  map[key]*circuit // those about which there is something to remember
 	degraded  int              // how many of them are open or in slow start
-	cooldowns uint64           // how often the upstream has asked for one
+	cooldowns uint32           // how often the upstream has asked for one
 	aged      time.Time        // when the windows were aged last
 	traffic   traffic
 	budget    budget

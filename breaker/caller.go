@@ -64,9 +64,10 @@ type Caller struct {
 	prev, next *Caller
 	wake       chan struct{}
 
+	began    moment        // the try in flight
+	cooldown uint32        // the breaker's cooldowns when it was let go last
 	wait     time.Duration // the whole wait that it was put to sleep for last
 	sleptAt  int64         // when that was, in Unix nanoseconds; below 0: minus when the next wait has begun, see WaitsSince
-	cooldown uint64        // the breaker's cooldowns when it was let go last
 	last     *fault.Error
 	shared   *fault.Error // a fault that Acquire is to return
 }
@@ -162,10 +163,18 @@ func (c *Caller) permit() (retry.Permit, error) {
 
 // countTry counts a try that begins in the windows of its circuits.
 func (b *Breaker) countTry(c *Caller) {
+	c.began = 0
 	for _, ci := range b.of(c) {
-		if ci != nil && !ci.open {
+		if ci == nil {
+			continue
+		}
+		if !ci.open {
 			ci.recent.begin()
 		}
+		if c.began == 0 {
+			c.began = momentOf(b.now())
+		}
+		ci.cohort.begin(c.began)
 	}
 }
 

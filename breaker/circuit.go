@@ -85,12 +85,14 @@ type circuit struct {
 	silences     int          // how many of the latest of them were silent tries
 	firstFault   time.Time    // of them
 	recent       window       // the latest tries, where it was closed
+	cohort       cohort       // the latest tries, by when they began
+	outageFrom   moment       // all tries have been refused since; zero: that is not certain
 	latest       *fault.Error // of them, without its cause
 	resetAt      time.Time    // the end of the wait that the latest fault asks for
 	changed      time.Time    // when a try has told something last
 	answered     time.Time    // when it was proved last that it is not down
 	cooldown     time.Time    // no call is sent until then; by the wall clock
-	cooldownFrom uint64       // which of the breaker's cooldowns that is
+	cooldownFrom uint32       // which of the breaker's cooldowns that is
 
 	probe        *Caller   // in progress: the circuit is half-open
 	probedAt     time.Time // when the latest probe began
@@ -127,7 +129,7 @@ func (b *Breaker) circuit(k key, now time.Time) *circuit {
 	if len(b.circuits) >= maxCircuits {
 		b.evict()
 	}
-	ci := &circuit{key: k, breaker: b, changed: now, recent: window{at: now}}
+	ci := &circuit{key: k, breaker: b, changed: now, recent: window{at: now}, cohort: newCohort(now)}
 	ci.sleeping = queue{why: inBackoff, circuit: ci}
 	ci.awaitingProbe = queue{why: AwaitingProbe, circuit: ci}
 	ci.starting = queue{why: SlowStart, circuit: ci}
@@ -145,7 +147,7 @@ func (b *Breaker) evict() {
 	}
 	if oldest != nil {
 		oldest.close()
-		oldest.faults, oldest.silences, oldest.recent.faults, oldest.suspected = 0, 0, 0, time.Time{}
+		oldest.faults, oldest.silences, oldest.outageFrom, oldest.recent.faults, oldest.suspected = 0, 0, 0, 0, time.Time{}
 		oldest.forget()
 	}
 }

@@ -124,3 +124,43 @@ func RowToOpenAfter(d time.Duration, tries, faults int) int {
 	}
 	return row
 }
+
+// Cohort is a cohort whose time passes in moments.
+type Cohort struct {
+	h   cohort
+	now time.Time
+}
+
+// NewCohort returns a cohort.
+func NewCohort() *Cohort {
+	now := time.Unix(1_000_000, 0)
+	return &Cohort{newCohort(now), now.Add(momentLength)}
+}
+
+// Pass has moments pass.
+func (c *Cohort) Pass(n int) { c.now = c.now.Add(time.Duration(n) * momentLength) }
+
+// Begin begins a try.
+func (c *Cohort) Begin() { c.h.begin(momentOf(c.now)) }
+
+// ago is a moment before this one.
+func (c *Cohort) ago(n int) moment { return momentOf(c.now) - moment(n) }
+
+// Refuse refuses a try that began some moments ago.
+func (c *Cohort) Refuse(ago int) {
+	c.h.end(c.ago(ago))
+	c.h.refuse(c.ago(ago), momentOf(c.now))
+}
+
+// Answer answers it.
+func (c *Cohort) Answer(ago int) { c.h.answer(c.ago(ago)) }
+
+// End ends it without an outcome.
+func (c *Cohort) End(ago int) { c.h.end(c.ago(ago)) }
+
+// Row returns how many of the latest tries were refused.
+func (c *Cohort) Row() int {
+	c.h.advance(momentOf(c.now))
+	n, _ := c.h.row()
+	return n
+}

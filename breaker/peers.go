@@ -71,6 +71,7 @@ type News struct {
 	Circuit
 	What    What
 	Age     time.Duration // since the first fault of the outage
+	Begun   time.Duration // since the try began that was answered, of Back; else the first of those which were all refused; 0: that is not known
 	Wait    time.Duration // what is left of the cooldown that the upstream has asked for
 	Probes  int           // that have failed
 	Waiting int           // calls that wait at the sender
@@ -132,10 +133,7 @@ func (b *Breaker) Hear(from string, n News) {
 	case n.What == Failed || n.What == Known:
 		b.hearOutage(from, n, k, now)
 	case n.What == Back:
-		b.noteBack(k, now)
-		if ci != nil {
-			b.release(ci.end(now), k, now)
-		}
+		b.hearBack(ci, n, k, now)
 	case ci == nil:
 	case n.What == Probing:
 		ci.hearProbe(from, n, now)
@@ -143,6 +141,19 @@ func (b *Breaker) Hear(from string, n News) {
 		ci.slowStart.slowDown()
 	case n.What == Answers:
 		ci.hearAnswer(now)
+	}
+}
+
+// hearBack takes in that another's try was answered, unless it began before those which are all refused.
+func (b *Breaker) hearBack(ci *circuit, n News, k key, now time.Time) {
+	began := momentOf(now.Add(-n.Begun))
+	if ci != nil && ci.precedesOutage(began) {
+		return
+	}
+	b.noteBack(k, now)
+	if ci != nil {
+		ci.cohort.answer(began)
+		b.release(ci.end(now), k, now)
 	}
 }
 
@@ -173,6 +184,7 @@ func (b *Breaker) hearOutage(from string, n News, k key, now time.Time) {
 	}
 	if !ci.open && n.Wait == 0 && now.Sub(b.answered) < lately {
 		ci.suspected = now
+		ci.adoptCertainty(n, now)
 		return
 	}
 	was := ci.open
@@ -202,6 +214,14 @@ func (ci *circuit) adopt(n News, open bool, now time.Time) {
 	}
 	ci.faults, ci.failedProbes, ci.several = max(1, ci.faults), max(ci.failedProbes, n.Probes), true
 	ci.suspected = time.Time{}
+	ci.adoptCertainty(n, now)
+}
+
+// adoptCertainty notes since when all of another's tries have been refused, if it knows.
+func (ci *circuit) adoptCertainty(n News, now time.Time) {
+	if n.Begun > 0 && ci.outageFrom == 0 {
+		ci.outageFrom = momentOf(now.Add(-n.Begun))
+	}
 }
 
 // hearProbe has the calls here wait for another's probe. That it has failed may have been heard before.
@@ -247,11 +267,13 @@ func (ci *circuit) tellAnswers(now time.Time) {
 	}
 }
 
-// tellBack tells of the end of the outage.
-func (ci *circuit) tellBack(now time.Time) {
-	if ci.breaker.peers != nil {
+// tellBack tells of the end of the outage, which the answer to a try has shown.
+func (ci *circuit) tellBack(began moment, now time.Time) {
+	if p := ci.breaker.peers; p != nil {
 		ci.breaker.noteBack(ci.key, now)
-		ci.tell(Back, now)
+		n := ci.news(Back, now)
+		n.Begun = began.age(now)
+		p.Tell(n)
 	}
 }
 
@@ -282,6 +304,9 @@ func (ci *circuit) news(what What, now time.Time) News {
 	n := News{Circuit: ci.name(), What: what, Probes: ci.failedProbes, Waiting: ci.waiting()}
 	if ci.faults > 0 {
 		n.Age = now.Sub(ci.firstFault)
+	}
+	if ci.outageFrom != 0 {
+		n.Begun = ci.outageFrom.age(now)
 	}
 	if ci.open && ci.coolsDown(now) {
 		n.Wait = ci.cooldown.Sub(now.Round(0))

@@ -13,6 +13,7 @@ const (
 	probeLimit   = 30 * time.Second       // a probe that takes longer is not waited for
 	silentLimit  = time.Minute            // the same where the outage is a silence: the next one would be as silent
 	refusalLimit = time.Second            // a refusal after a stated wait comes sooner than this
+	youngOutage  = 10 * time.Second       // so long a probe that is not refused at once ends an outage, see nextPresumption
 	candidates   = 8                      // sleeping calls that are looked at for an early probe
 )
 
@@ -36,7 +37,7 @@ func (ci *circuit) advance(now time.Time) {
 		}
 	}
 	if ci.presumedAnswered(now) {
-		ci.breaker.release(ci.recover(now), ci.key, now)
+		ci.breaker.release(ci.recover(momentOf(now), now), ci.key, now)
 	}
 	for ci.open && ci.awaitingProbe.n > 0 && ci.mayProbe(now) && !ci.probeDue(now).After(now) {
 		c := ci.awaitingProbe.head
@@ -55,11 +56,21 @@ func (ci *circuit) advance(now time.Time) {
 // due reports whether a moment, if it is one, has come.
 func due(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
 
-// presumedAnswered reports whether the probe at the end of a stated wait is taken
-// for answered: a refusal would have come at once, an answer takes its time, and
-// the other calls need not wait for it.
-func (ci *circuit) presumedAnswered(now time.Time) bool {
-	return ci.statedWait() && ci.probe != nil && now.Sub(ci.probedAt) >= refusalLimit
+// presumedAnswered reports whether a probe is taken for answered before it is.
+func (ci *circuit) presumedAnswered(now time.Time) bool { return due(ci.nextPresumption(), now) }
+
+// nextPresumption is when the probe is taken for answered; zero: its outcome is waited for. At the end of a stated
+// wait, and in the first seconds of an outage, a refusal would have come at once, an answer takes its time, and the
+// other calls need not wait for it.
+func (ci *circuit) nextPresumption() time.Time {
+	switch {
+	case ci.probe == nil:
+	case ci.statedWait():
+		return ci.probedAt.Add(refusalLimit)
+	case ci.outageFrom != 0 && ci.outageFrom.age(ci.probedAt) < youngOutage:
+		return ci.probedAt.Add(max(refusalLimit, ci.cohort.longestRefusal()))
+	}
+	return time.Time{}
 }
 
 // statedWait reports whether a stated wait has opened the circuit, or keeps it
@@ -208,8 +219,8 @@ func (ci *circuit) next(now time.Time) time.Time {
 		return time.Time{}
 	case ci.slowStart.on:
 		return ci.slowStart.at.Add(startInterval)
-	case ci.statedWait() && ci.probe != nil:
-		return ci.probedAt.Add(refusalLimit)
+	case !ci.nextPresumption().IsZero():
+		return ci.nextPresumption()
 	case !ci.open:
 		return ci.nextEarlyRetry()
 	case ci.awaitingProbe.n+ci.sleeping.n == 0:

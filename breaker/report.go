@@ -26,9 +26,10 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) {
 	case f == nil:
 		b.answered = now
 		b.success(c, now)
-	case f.GivenUp:
-		// the gateway on the way decides for its callers, and tells them apart
+	case f.GivenUp: // the gateway on the way decides for its callers, and tells them apart
+		b.endInCohorts(c)
 	default:
+		b.endInCohorts(c)
 		bare := *f
 		bare.Err, bare.Body = nil, "" // they may hold something open, or much
 		c.last = &bare
@@ -53,6 +54,15 @@ func (b *Breaker) endProbe(c *Caller, now time.Time) {
 	}
 }
 
+// endInCohorts takes a try that has ended without an answer out of the cohorts.
+func (b *Breaker) endInCohorts(c *Caller) {
+	for _, ci := range b.of(c) {
+		if ci != nil {
+			ci.cohort.end(c.began)
+		}
+	}
+}
+
 // success closes the circuits of the call.
 func (b *Breaker) success(c *Caller, now time.Time) {
 	var free []*Caller
@@ -61,25 +71,29 @@ func (b *Breaker) success(c *Caller, now time.Time) {
 		if ci == nil || ci.open && !ci.cooldown.IsZero() && c.cooldown < ci.cooldownFrom {
 			continue // an answer to a call from before the cooldown
 		}
+		if ci.precedesOutage(c.began) {
+			continue // or from before the outage
+		}
 		if ci.open && widest == nil {
 			widest = ci
 		}
 		if c.resumes {
 			ci.earlyRetryGap /= 2
 		}
-		free = append(free, ci.recover(now)...)
+		free = append(free, ci.recover(c.began, now)...)
 	}
 	if widest != nil {
 		b.release(free, widest.key, now)
 	}
 }
 
-// recover closes the circuit and returns the calls that waited for that.
-func (ci *circuit) recover(now time.Time) (free []*Caller) {
+// recover closes the circuit after a try was answered, and returns the calls that waited for that.
+func (ci *circuit) recover(began moment, now time.Time) (free []*Caller) {
 	ci.answered = now
+	ci.cohort.answer(began)
 	switch {
 	case ci.open:
-		ci.tellBack(now)
+		ci.tellBack(began, now)
 	case !ci.suspected.IsZero():
 		ci.tellAnswers(now)
 	}
@@ -88,7 +102,7 @@ func (ci *circuit) recover(now time.Time) (free []*Caller) {
 
 // end closes the circuit without telling the peers.
 func (ci *circuit) end(now time.Time) (free []*Caller) {
-	ci.faults, ci.silences, ci.changed = 0, 0, now
+	ci.faults, ci.silences, ci.outageFrom, ci.changed = 0, 0, 0, now
 	if ci.open {
 		stated := ci.statedWait()
 		ci.close()
@@ -136,7 +150,7 @@ func (b *Breaker) failure(c *Caller, f *fault.Error, now time.Time) {
 func (b *Breaker) hostAnswered(c *Caller, now time.Time) {
 	for _, at := range []key{c.key(host), c.key(model)} {
 		if ci := b.circuits[at]; ci != nil && ci.faults > 0 && ci.ofHost {
-			b.release(ci.recover(now), at, now)
+			b.release(ci.recover(momentOf(now), now), at, now)
 		}
 	}
 }
@@ -154,7 +168,8 @@ func (ci *circuit) failed(c *Caller, f *fault.Error, l level, now time.Time) {
 	if c.resumes && !ci.open {
 		ci.failEarlyRetry()
 	}
-	if !ci.open && ci.opens(c) {
+	certain := ci.refusesAll()
+	if !ci.open && ci.opens(c, certain) {
 		ci.trip(now)
 		tells = true
 	}
@@ -166,8 +181,14 @@ func (ci *circuit) failed(c *Caller, f *fault.Error, l level, now time.Time) {
 	}
 }
 
-// opens reports whether the faults in a row open the circuit after one of a call.
-func (ci *circuit) opens(c *Caller) bool {
+// precedesOutage reports whether a try began before all were refused, so that its answer says nothing.
+func (ci *circuit) precedesOutage(began moment) bool {
+	return ci.outageFrom != 0 && began.before(ci.outageFrom)
+}
+
+// opens reports whether the faults in a row open the circuit after one of a call; certain: all of the latest tries
+// were refused.
+func (ci *circuit) opens(c *Caller, certain bool) bool {
 	if !ci.suspected.IsZero() && !ci.recent.failsInPart() {
 		return true
 	}
@@ -177,7 +198,20 @@ func (ci *circuit) opens(c *Caller) bool {
 	if !ci.recent.failsInPart() && (c.FewRetries || ci.silences >= silentToOpen) {
 		return true
 	}
-	return ci.faults >= ci.recent.toOpen(ci.faults)
+	return certain || ci.faults >= ci.recent.toOpen(ci.faults)
+}
+
+// refusesAll reports whether so many of the latest tries were refused, and none beside them accepted, that it is an
+// outage. From then on answers to tries from before say nothing.
+func (ci *circuit) refusesAll() bool {
+	n, first := ci.cohort.row()
+	if n < ci.recent.certain(n) {
+		return false
+	}
+	if ci.outageFrom == 0 {
+		ci.outageFrom = first
+	}
+	return true
 }
 
 // slowDown slows down the slow starts that concern a call.
@@ -207,6 +241,7 @@ func (ci *circuit) count(c *Caller, f *fault.Error, now time.Time) {
 	if !ci.open {
 		ci.recent.faults++
 	}
+	ci.cohort.refuse(c.began, momentOf(now))
 	ci.changed = now
 	ci.latest, ci.resetAt = f, now.Add(f.RetryAfter(now)).Round(0)
 }

@@ -50,9 +50,29 @@ func (w *window) failsInPart() bool {
 // a second if a third of 200 tries a second fails. There the row must be one that
 // chance does not explain.
 func (w *window) toOpen(row int) int {
-	usual := (w.faults - float64(row)) / (w.tries - float64(row))
+	usual := w.usual(row)
 	if !w.failsInPart() || usual <= 0 {
 		return rowToOpen
 	}
-	return max(rowToOpen, int(math.Ceil(math.Log(chance)/math.Log(usual))))
+	return max(rowToOpen, unlikely(usual))
 }
+
+// certain returns how many faults in a row are an outage even where half of all tries fail.
+func (w *window) certain(row int) int {
+	if !w.failsInPart() {
+		return unlikely(half)
+	}
+	return unlikely(max(half, w.usual(row)))
+}
+
+// usual returns the share of faults before a row.
+func (w *window) usual(row int) float64 {
+	before := w.faults - float64(row)
+	if before <= 0 {
+		return 0
+	}
+	return before / (w.tries - float64(row))
+}
+
+// unlikely returns how many faults in a row chance does not explain where such a share of tries fails.
+func unlikely(share float64) int { return int(math.Ceil(math.Log(chance) / math.Log(share))) }

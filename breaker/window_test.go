@@ -179,8 +179,8 @@ func TestBreaker_AnswersFromBeforeAnOutageDoNotHideIt(t *testing.T) {
 		u.arrive(t, &g, 10*time.Second)
 		before := u.set(1)
 		u.arrive(t, &g, 10*time.Second)
-		if sent := u.set(0) - before; sent > 1500 {
-			t.Errorf("%d requests in the first ten seconds of an outage, want at most 1500", sent)
+		if sent := u.set(0) - before; sent > 300 {
+			t.Errorf("%d requests in the first ten seconds of an outage, want at most 300", sent)
 		}
 		u.all.Wait()
 	})

@@ -20,6 +20,7 @@ type wireNews struct {
 	Model      string        `json:"model,omitempty"`
 	Credential string        `json:"credential,omitempty"` // a digest
 	Age        time.Duration `json:"age,omitzero"`
+	Begun      time.Duration `json:"begun,omitzero"`
 	Wait       time.Duration `json:"wait,omitzero"`
 	Probes     int           `json:"probes,omitzero"`
 	Waiting    int           `json:"waiting,omitzero"`
@@ -30,7 +31,7 @@ type wireNews struct {
 func wire(n breaker.News, now time.Time) wireNews {
 	return wireNews{
 		What: n.What, Level: n.Level, Model: n.Model, Credential: n.Credential,
-		Age: n.Age, Wait: n.Wait, Probes: n.Probes, Waiting: n.Waiting, Fault: told.NewFault(n.Fault, 0, now),
+		Age: n.Age, Begun: n.Begun, Wait: n.Wait, Probes: n.Probes, Waiting: n.Waiting, Fault: told.NewFault(n.Fault, 0, now),
 	}
 }
 
@@ -38,7 +39,7 @@ func wire(n breaker.News, now time.Time) wireNews {
 func (w wireNews) news(now time.Time) breaker.News {
 	return breaker.News{
 		What: w.What, Circuit: breaker.Circuit{Level: w.Level, Scope: breaker.Scope{Model: w.Model, Credential: w.Credential}},
-		Age: told.Duration(w.Age), Wait: told.Duration(w.Wait), Probes: min(max(w.Probes, 0), 1<<20), Waiting: min(max(w.Waiting, 0), 1<<24),
+		Age: told.Duration(w.Age), Begun: told.Duration(w.Begun), Wait: told.Duration(w.Wait), Probes: min(max(w.Probes, 0), 1<<20), Waiting: min(max(w.Waiting, 0), 1<<24),
 		Fault: w.Fault.Error(breaker.SharedRule, now),
 	}
 }
