@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -158,6 +159,15 @@ func TestPage_RevalidatesWithETag(t *testing.T) {
 	}
 	if w := ask(s, request("GET", "/-/ui/app.js", "", "If-None-Match", `"another"`)); w.Code != 200 {
 		t.Errorf("status %d", w.Code)
+	}
+	for _, known := range []string{"*", `"another", W/` + plain} {
+		if w := ask(s, request("GET", "/-/ui/app.js", "", "If-None-Match", known)); w.Code != 304 || w.Header().Get("Content-Type") != "" {
+			t.Errorf("If-None-Match: %s: got status %d, %v, want 304 without a type", known, w.Code, w.Header())
+		}
+	}
+	w = ask(s, request("GET", "/-/ui/app.js", "", "Range", "bytes=0-1"))
+	if w.Code != 200 || w.Header().Get("Content-Length") != strconv.Itoa(w.Body.Len()) || w.Body.Len() < 3 {
+		t.Errorf("a range of the file: got status %d, %d bytes, want 200 and all of it", w.Code, w.Body.Len())
 	}
 }
 
