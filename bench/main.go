@@ -31,7 +31,7 @@ import (
 // longest and longestQuick are how long a run takes at the most, whatever happens.
 const (
 	longest      = time.Hour
-	longestQuick = 15 * time.Minute
+	longestQuick = 20 * time.Minute
 )
 
 func main() {
