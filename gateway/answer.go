@@ -26,6 +26,14 @@ const clientStallTimeout = 10 * time.Minute
 
 // forward sends a response to the client, from its status line on.
 func (c *call) forward(resp *http.Response) {
+	c.sendHeader(resp)
+	c.copyBody(resp.Body)
+}
+
+// sendHeader sends the status line and the headers of a response.
+//
+//go:noinline its frame would be on the stack of every stream
+func (c *call) sendHeader(resp *http.Response) {
 	dropNamed(resp.Header, resp.Header["Connection"]) // not of h: it could name a header that the server has set
 	h := c.w.Header()
 	for name, values := range resp.Header {
@@ -57,7 +65,6 @@ func (c *call) forward(resp *http.Response) {
 		}
 	}
 	c.w.WriteHeader(c.status)
-	c.copyBody(resp.Body)
 }
 
 // setStop sets the headers that say how often a call was retried, and why not once more.

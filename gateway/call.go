@@ -148,10 +148,7 @@ func (c *call) takePart() bool {
 
 // conclude answers with the outcome of the shared request; false: another call has it.
 func (c *call) conclude(s *sharedRequest) bool {
-	if c.r.Context().Err() != nil && !c.goesOn() {
-		c.clientLeft()
-	}
-	c.outcome = s.soFar()
+	c.takeOutcome(s)
 	switch {
 	case s.winner == c:
 		c.answer(s.resp, s.err)
@@ -161,6 +158,16 @@ func (c *call) conclude(s *sharedRequest) bool {
 		return false
 	}
 	return true
+}
+
+// takeOutcome notes how the shared request has ended.
+//
+//go:noinline its frame would be on the stack of every stream
+func (c *call) takeOutcome(s *sharedRequest) {
+	if c.r.Context().Err() != nil && !c.goesOn() {
+		c.clientLeft()
+	}
+	c.outcome = s.soFar()
 }
 
 // await waits for the shared request that the call has joined.

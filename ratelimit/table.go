@@ -91,6 +91,11 @@ func (t *Table) Observe(c *Call, status int, h http.Header) (crossed []Crossing)
 		t.learn(c, status, h)
 		return nil
 	}
+	return t.note(c, status, h, found)
+}
+
+// note is Observe for an answer that states limits.
+func (t *Table) note(c *Call, status int, h http.Header, found int) (crossed []Crossing) {
 	now := t.now()
 	limits := read(make([]Limit, 0, maxLimits), h, found, now)
 	if len(limits) == 0 {

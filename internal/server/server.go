@@ -182,17 +182,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serveGateway answers a request to an API.
 func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, b *receive.Body) {
-	who, ok := s.admit(w, r, access.Use)
+	r, ok := s.accept(w, r)
 	if !ok {
-		return
-	}
-	if s.readers.IsDraining() {
-		w.Header().Set("Retry-After", "1")
-		w.Header().Set("Connection", "close")
-		reject(w, r, http.StatusServiceUnavailable, "the gateway is shutting down; try again")
-		return
-	}
-	if r, ok = s.charge(w, r, who.Token); !ok {
 		return
 	}
 	switch {
@@ -203,6 +194,23 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, b *receive
 		s.config.Gateway.ServeHTTP(w, r)
 		b.Finish(w)
 	}
+}
+
+// accept admits a request to an API, and counts it for its token. False: it was refused.
+//
+//go:noinline its frame would be on the stack of every request that waits
+func (s *Server) accept(w http.ResponseWriter, r *http.Request) (accepted *http.Request, ok bool) {
+	who, ok := s.admit(w, r, access.Use)
+	if !ok {
+		return r, false
+	}
+	if s.readers.IsDraining() {
+		w.Header().Set("Retry-After", "1")
+		w.Header().Set("Connection", "close")
+		reject(w, r, http.StatusServiceUnavailable, "the gateway is shutting down; try again")
+		return r, false
+	}
+	return s.charge(w, r, who.Token)
 }
 
 // charge counts a request for its token. False: it is beyond a limit of that, and was refused.
