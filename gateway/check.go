@@ -49,55 +49,60 @@ func (c Config) Check() error {
 }
 
 // check checks one upstream by itself.
-func (u *Upstream) check() (wrong []error) {
-	say := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+func (u *Upstream) check() []error {
+	var wrong flaws
 	if err := CheckName(u.Name); err != nil {
-		say("want %w", err)
+		wrong.say("want %w", err)
 	}
 	if apiOf(u.API) == nil {
-		say("no API is named %q; known are %s", u.API, strings.Join(APIs(), ", "))
+		wrong.say("no API is named %q; known are %s", u.API, strings.Join(APIs(), ", "))
 	}
 	if u.Socket != "" && !slices.Contains(SocketModes(), u.Socket) {
-		say("no socket mode is named %q; known are %v", u.Socket, SocketModes())
+		wrong.say("no socket mode is named %q; known are %v", u.Socket, SocketModes())
 	}
 	if !knownMode(u.Complete) || slices.ContainsFunc(u.Routes, func(r Route) bool { return !knownMode(r.Complete) }) {
-		say("an answer is completed in no other mode than %v", CompleteModes())
+		wrong.say("an answer is completed in no other mode than %v", CompleteModes())
 	}
 	if !knownBackground(u.Background) || slices.ContainsFunc(u.Routes, func(r Route) bool { return !knownBackground(r.Background) }) {
-		say("the answers in the background are no others than %v", BackgroundModes())
+		wrong.say("the answers in the background are no others than %v", BackgroundModes())
 	}
 	if !knownAdmission(u.Admission) || slices.ContainsFunc(u.Routes, func(r Route) bool { return !knownAdmission(r.Admission) }) {
-		say("requests are admitted in no other way than %v", Admissions())
+		wrong.say("requests are admitted in no other way than %v", Admissions())
 	}
 	if u.Base == nil && apiOf(u.API) != nil && apiOf(u.API).url == "" {
-		say("the API %s has no public URL; want the one of your resource, such as https://NAME.openai.azure.com", u.API)
+		wrong.say("the API %s has no public URL; want the one of your resource, such as https://NAME.openai.azure.com", u.API)
 	}
 	if u.Base != nil {
 		if err := CheckBase(u.Base); err != nil {
-			say("%w", err)
+			wrong.say("%w", err)
 		}
 	}
 	if err := u.Network.Check(u.baseURL()); err != nil {
-		say("%w", err)
+		wrong.say("%w", err)
 	}
 	if u.Key != nil && u.NoKey || u.Sign != nil && (u.Key != nil || u.NoKey) {
-		say("Key, NoKey and Sign exclude each other")
+		wrong.say("Key, NoKey and Sign exclude each other")
 	}
 	if u.Body < 0 || u.Limits.negative() {
-		say("a bound is negative")
+		wrong.say("a bound is negative")
 	}
 	for _, r := range u.Routes {
 		if r.Limits.negative() {
-			say("a bound is negative")
+			wrong.say("a bound is negative")
 		}
 		for _, pattern := range r.Models {
 			if _, err := path.Match(pattern, ""); err != nil {
-				say("the pattern %q of a model is malformed", pattern)
+				wrong.say("the pattern %q of a model is malformed", pattern)
 			}
 		}
 	}
 	return wrong
 }
+
+// flaws are what is wrong with a configuration.
+type flaws []error
+
+func (f *flaws) say(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
 
 // knownMode reports whether a mode is one, or the default.
 func knownMode(m CompleteMode) bool { return m == "" || slices.Contains(CompleteModes(), m) }
