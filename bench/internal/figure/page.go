@@ -62,7 +62,7 @@ func sectionOf(spec string) (rows, columns []string, err error) {
 	names, heads, ok := strings.Cut(spec, "columns:")
 	names, isRows := strings.CutPrefix(names, "rows:")
 	if !ok || !isRows {
-		return nil, nil, fmt.Errorf("%q is no section of a page: want rows: and columns:", spec)
+		return nil, nil, fmt.Errorf("%q is no section of a page: want \"rows: … columns: …\"", spec)
 	}
 	for head := range strings.SplitSeq(heads, ",") {
 		columns = append(columns, strings.Join(strings.Fields(head), " "))
