@@ -32,7 +32,10 @@ func follow(t *testing.T, url, begins string) {
 
 // TestWaits_ShowsActsAndSaysWhatWaits is about a gateway that holds a call, and about one that is not there.
 func TestWaits_ShowsActsAndSaysWhatWaits(t *testing.T) {
-	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(529) }))
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "55") // longer than this test
+		w.WriteHeader(529)
+	}))
 	defer provider.Close()
 	s := start(t, "serve", "--listen", "127.0.0.1:0", "--data", "none", "--upstream", "anthropic="+provider.URL)
 	base, _ := s.waitForLog(t, "listening")["url"].(string)
