@@ -179,9 +179,3 @@ PASS
 		}
 	}
 }
-
-func TestPage_AboutKeepsToItsColumns(t *testing.T) {
-	if got, want := main.Wrapped("one two three  four", 9), "one two\nthree\nfour"; got != want {
-		t.Errorf("text of nine columns: got %q, want %q", got, want)
-	}
-}

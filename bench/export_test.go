@@ -17,7 +17,6 @@ var (
 	HeadersOf      = manifest.headers
 	TakesOf        = manifest.takes
 	LibraryFigures = libraryFigures
-	Wrapped        = wrapped
 )
 
 type (

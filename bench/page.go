@@ -7,10 +7,10 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
+	"github.com/ridethrough/ridethrough/internal/prose"
 )
 
 // page is the file whose tables a run fills; "": none.
@@ -57,26 +57,5 @@ func (b *bench) about() string {
 			text += ", " + m.Name + " “" + v + "”"
 		}
 	}
-	return wrapped(text+".", 110)
-}
-
-// wrapped breaks a text into lines of so many columns.
-func wrapped(text string, columns int) string {
-	var b strings.Builder
-	column := 0
-	for _, word := range strings.Fields(text) {
-		n := len([]rune(word))
-		switch {
-		case column == 0:
-		case column+1+n > columns:
-			b.WriteByte('\n')
-			column = 0
-		default:
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += n
-	}
-	return b.String()
+	return prose.Wrap(text+".", prose.Columns)
 }

@@ -22,6 +22,7 @@ var house = []row{
 	{floor: 0, path: "wire", uses: "llm turn"},
 	{floor: 0, path: "internal/clip"},
 	{floor: 0, path: "internal/plural"},
+	{floor: 0, path: "internal/prose"},
 	{floor: 0, path: "internal/told", uses: "fault internal/clip"},
 
 	// floor 1: may wait, may talk
@@ -157,7 +158,7 @@ var house = []row{
 	{floor: 3, path: "internal/operation/telemetry/otlp", uses: "fault/classify internal/operation/telemetry/tracing policy retry"},
 	{floor: 3, path: "internal/operation/telemetry", uses: "internal/fleet internal/operation/tenant internal/operation/metrics internal/operation/telemetry/otlp internal/operation/telemetry/tracing breaker fault gateway internal/operation/history policy turn"},
 	{floor: 3, path: "internal/operation/turns", uses: "agent conversation fault gateway internal/operation/telemetry turn"},
-	{floor: 3, path: "internal/lab", uses: "internal/fleet internal/fleet/sharing fault fault/classify breaker policy ratelimit retry internal/clock internal/operation/config"},
+	{floor: 3, path: "internal/lab", uses: "internal/fleet internal/fleet/sharing fault fault/classify breaker policy ratelimit retry internal/clock internal/prose internal/operation/config"},
 	{floor: 3, path: "internal/cli/command", uses: "internal/operation/logging internal/terminal/printable", parts: "golang.org/x/term"},
 	{floor: 3, path: "internal/cli/settingsfile"},
 	{floor: 3, path: "internal/cli/recipe", uses: "internal/cli/settingsfile"},
@@ -242,7 +243,7 @@ var house = []row{
 	{floor: 3, path: "bench/internal/profiled", uses: "internal/cli"},
 	{
 		floor: 3, path: "bench",
-		uses:  "policy retry transport bench/internal/figure bench/internal/load bench/internal/peer bench/internal/proc",
+		uses:  "policy retry transport internal/prose bench/internal/figure bench/internal/load bench/internal/peer bench/internal/proc",
 		parts: "github.com/goccy/go-yaml",
 	},
 }

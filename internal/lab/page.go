@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/prose"
 )
 
 // recommended is the strategy that the page compares the others with: the default of `ridethrough serve`. Where the
@@ -90,8 +90,8 @@ included.
 // writeSection writes the page's section of one scenario.
 func (r *Report) writeSection(b *strings.Builder) {
 	s := r.Scenario
-	fmt.Fprintf(b, "## %s\n\n%s\n\n", s.Title, wrap(s.About))
-	b.WriteString(wrap(callersText(s)+"; `ridethrough lab "+s.Name+"` simulates it.") + "\n\n")
+	fmt.Fprintf(b, "## %s\n\n%s\n\n", s.Title, prose.Wrap(s.About, prose.Columns))
+	b.WriteString(prose.Wrap(callersText(s)+"; `ridethrough lab "+s.Name+"` simulates it.", prose.Columns) + "\n\n")
 	fmt.Fprintf(b, "![%s: requests and answers per minute for each policy; the figures are in the table below](outages/%s.svg)\n\n", s.Title, s.Name)
 	figures := r.Figures()
 	b.WriteString("| policy |")
@@ -106,7 +106,7 @@ func (r *Report) writeSection(b *strings.Builder) {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\n" + wrap(r.comparison()) + "\n\n")
+	b.WriteString("\n" + prose.Wrap(r.comparison(), prose.Columns) + "\n\n")
 }
 
 // callersText says how many callers there are, and how often they call.
@@ -159,31 +159,10 @@ func hasFigure(f Figure, one *Result) bool { return f.Of(one) != "-" }
 // writeSources writes the sources of the third-party strategies.
 func writeSources(b *strings.Builder) {
 	b.WriteString("## The policies\n\n" +
-		wrap("The presets of ridethrough are in [the configuration](configuration.md), and `ridethrough policy show NAME` draws them. "+
-			"The others are in `internal/lab/strategies.yaml`. Corrections with a source are welcome.") + "\n\n" +
+		prose.Wrap("The presets of ridethrough are in [the configuration](configuration.md), and `ridethrough policy show NAME` draws them. "+
+			"The others are in `internal/lab/strategies.yaml`. Corrections with a source are welcome.", prose.Columns) + "\n\n" +
 		"| policy | description | retries | source | version | not verified |\n|---|---|---:|---|---|---|\n")
 	for _, s := range ThirdParty() {
 		fmt.Fprintf(b, "| `%s` | %s | %d | %s | %s | %s |\n", s.Name, strings.TrimSpace(s.Title+". "+s.Note), s.Policy.Retries, s.Source, s.Seen, s.Doubt)
 	}
-}
-
-// wrap breaks prose into lines of at most 110 columns.
-func wrap(text string) string {
-	var b strings.Builder
-	column := 0
-	for word := range strings.FieldsSeq(text) {
-		width := utf8.RuneCountInString(word)
-		switch {
-		case column == 0:
-		case column+1+width > 110:
-			b.WriteByte('\n')
-			column = 0
-		default:
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += width
-	}
-	return b.String()
 }
