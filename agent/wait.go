@@ -22,10 +22,10 @@ func (a *attempt) retrier() (e retry.Retrier, leave func()) {
 		e.Breaker, leave = a.Breaker(a.model.Name())
 	}
 	e.Start, a.route.Run = a.route.Run, policy.Run{} // a stored run continues once
-	if e.Resume.Fault != nil {
+	if e.Resume != nil {
 		// A stored wait as well, which has been announced.
 		e.Start, a.announced, a.counted = e.Resume.Run, e.Resume.Run.Tries, e.Resume.Run.Tries
-		a.Retry.Resume = policy.Wait{}
+		a.Retry.Resume = nil
 	}
 	a.slept = e.Start.Slept
 	onTry := e.OnTry

@@ -102,7 +102,7 @@ func TestCaller_WaitsSinceItsWaitBeganElsewhere(t *testing.T) {
 			c.WaitsSince(begun.Add(5500 * time.Millisecond)) // after six calls
 			on := policy.Wait{Run: policy.Run{Tries: 1, Started: begun}, Fault: spentUntil(begun.Add(length)), Due: begun.Add(length)}
 			on.Verdict = policy.Verdict{Wait: length, Hinted: true, Window: true}
-			if _, err := retry.Do(t.Context(), retry.Retrier{Policy: untilReset(), Breaker: c, Resume: on}, u.try); err != nil {
+			if _, err := retry.Do(t.Context(), retry.Retrier{Policy: untilReset(), Breaker: c, Resume: &on}, u.try); err != nil {
 				t.Errorf("the call that goes on here: %v, want an answer", err)
 			}
 			back = time.Now()

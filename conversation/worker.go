@@ -224,7 +224,7 @@ func (w *worker) drive(ctx context.Context, a agent.Agent, input []turn.Event) e
 	state := w.log.state
 	a.Prior, a.Retry.Start = w.log.spent(time.Now()), w.log.now.run
 	if w.rest != nil {
-		a.Retry.Resume = w.rest.Wait
+		a.Retry.Resume = &w.rest.Wait
 	}
 	w.mu.Unlock()
 	for e, err := range a.Run(ctx, state, input...) {

@@ -175,7 +175,7 @@ const longestVisit = time.Hour
 // visit has the call begin at a fallback that has its prompt in its cache, which it has filled while the first
 // upstream failed. It is asked for the same model there. Its route from the first upstream on follows.
 func (f *failover) visit(c *call) {
-	if c.info.Session == "" || c.carried.Fault != nil {
+	if c.info.Session == "" || c.carried != nil {
 		return
 	}
 	for i, to := range f.others {

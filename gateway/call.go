@@ -35,7 +35,7 @@ type call struct {
 	parsed       dialect.Request
 	body         *spool.Body
 	meant        atomic.Pointer[meaning] // nil: not needed so far
-	carried      policy.Wait             // of the same request before, whose client left in it; zero: there was none
+	carried      *policy.Wait            // of the same request before, whose client left in it; nil: there was none
 	answered     bool                    // the upstream has answered others since that one was left
 	stayed       time.Duration           // how long its client stayed with that one; 0: there was none
 	silence      time.Duration           // of the same request's try before, which had not begun to answer when its client left
@@ -87,7 +87,7 @@ func (c *call) serve() {
 	c.begin()
 	defer c.finish()
 	for !c.replay() && !c.takePart() {
-		c.carried, c.silence = policy.Wait{}, 0
+		c.carried, c.silence = nil, 0
 	}
 }
 
@@ -105,12 +105,20 @@ func (c *call) refusedBefore() bool {
 	}
 	c.keyInFleet = before.fleetKey // it is the same request
 	if before.gaveUp() {
-		c.carried = before.last // whose budget is spent: one try is left
+		c.carried = carriedFrom(before.last) // whose budget is spent: one try is left
 		return false
 	}
 	c.stayed, c.silence, c.answered = before.stayed, before.silence, before.hasAnswered()
-	c.carried = shortened(before.last, c.stayed)
+	c.carried = carriedFrom(shortened(before.last, c.stayed))
 	return false
+}
+
+// carriedFrom returns a wait to go on in; nil: no try had failed.
+func carriedFrom(w policy.Wait) *policy.Wait {
+	if w.Fault == nil {
+		return nil
+	}
+	return &w
 }
 
 // begin prepares for a wait.

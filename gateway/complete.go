@@ -154,7 +154,7 @@ func (c *call) askAgain(f *fault.Error) bool {
 func (c *call) lead(wait policy.Wait, begin func() *sharedRequest) bool {
 	c.ping()
 	c.afterContent.Store(c.answering)
-	c.carried, c.answered, c.silence = wait, false, 0
+	c.carried, c.answered, c.silence = &wait, false, 0
 	before, s := c.shared, begin()
 	c.shared = s
 	defer s.release(c)

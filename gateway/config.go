@@ -153,8 +153,8 @@ func Defaults() []Upstream {
 
 // settings are what holds for one request at an upstream.
 type settings struct {
-	policy    policy.Policy
-	limits    Limits
+	policy    *policy.Policy
+	limits    *Limits
 	fallback  []Fallback
 	admission Admission
 	reserve   float64
@@ -164,7 +164,7 @@ type settings struct {
 func (u *Upstream) settings(model string) settings {
 	p, l, f := u.ForModel(model)
 	admission, reserve := u.admissionFor(model)
-	return settings{*p, *l, f, admission, reserve}
+	return settings{p, l, f, admission, reserve}
 }
 
 // CompleteFor returns what happens to an answer of a model that breaks off.

@@ -49,7 +49,9 @@ func newFailover(c *call) failover {
 	f := failover{origin: destination{upstream: c.upstream, model: c.parsed.Model}}
 	f.settings = c.upstream.settings(c.parsed.Model)
 	f.Rules = route.Rules{OneBudget: true, Return: true}
-	f.Run, f.Since = c.carried.Run, c.arrived
+	if f.Since = c.arrived; c.carried != nil {
+		f.Run = c.carried.Run
+	}
 	for _, to := range f.settings.fallback {
 		d := destination{upstream: c.setup.upstream(to.To), model: cmp.Or(to.Model, c.parsed.Model)}
 		if d.upstream != nil && d.api.answers(c.dialect, c.endpoint.path) && f.adds(&d) {

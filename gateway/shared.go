@@ -93,9 +93,12 @@ func (c *call) newSharedOn(f failover) *sharedRequest {
 	s.ctx, s.cancel = context.WithCancelCause(s.closing)
 	s.body.OnLost = s.cancel
 	if c.maxWait > 0 {
-		s.maxWait = c.carried.Run.Slept + c.maxWait
-		if time.Until(c.carried.Due) > c.maxWait {
-			c.carried.Due = time.Time{} // a try in its place
+		s.maxWait = c.maxWait
+		if w := c.carried; w != nil {
+			s.maxWait += w.Run.Slept
+			if time.Until(w.Due) > c.maxWait {
+				w.Due = time.Time{} // a try in its place
+			}
 		}
 	}
 	s.failover = f

@@ -11,10 +11,14 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// resumed takes the wait in which the client left the same request before; zero: there was none, or it has
+// resumed takes the wait in which the client left the same request before; nil: there was none, or it has
 // been taken, as a request goes on in it at its first upstream only.
-func (s *sharedRequest) resumed() (w policy.Wait) {
-	w, s.leader.carried = s.leader.carried, policy.Wait{}
+func (s *sharedRequest) resumed() (w *policy.Wait) {
+	w, s.leader.carried = s.leader.carried, nil
+	if w == nil {
+		s.early = false
+		return nil
+	}
 	s.early = s.leader.answered && !w.Verdict.Hinted && w.Due.After(time.Now())
 	if !w.Due.IsZero() {
 		s.caller.WaitsSince(w.Due.Add(-w.Verdict.Wait)) // its place is among those that wait here
@@ -46,21 +50,9 @@ func (s *sharedRequest) sleep(ctx context.Context, w policy.Wait) error {
 	case !s.takePlace():
 		return errNoPlace
 	}
-	s.tellRest(w)
+	s.tellRest(w.Verdict.Wait)
 	begun := time.Now()
-	err := s.failover.Sleep(ctx, w, func(ctx context.Context, w policy.Wait) error {
-		if s.early { // had the client stayed, it would have been woken
-			s.early = false
-			return retry.ErrEarlyProbe
-		}
-		s.body.Compress()
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		s.waitBegins(cancel)
-		defer s.waitEnded()
-		defer context.AfterFunc(s.draining, func() { cancel(errClosing) })()
-		return bare(s.caller.Wait(ctx, w.Verdict.Wait))
-	})
+	err := s.failover.Sleep(ctx, w, s.sleepHere)
 	s.probed = errors.Is(err, retry.ErrEarlyProbe)
 	if errors.Is(err, errSkipped) {
 		return route.Leave(w, time.Since(begun))
@@ -68,15 +60,30 @@ func (s *sharedRequest) sleep(ctx context.Context, w policy.Wait) error {
 	return err
 }
 
+// sleepHere is sleep for as long as the request stays at its upstream.
+func (s *sharedRequest) sleepHere(ctx context.Context, w policy.Wait) error {
+	if s.early { // had the client stayed, it would have been woken
+		s.early = false
+		return retry.ErrEarlyProbe
+	}
+	s.body.Compress()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.waitBegins(cancel)
+	defer s.waitEnded()
+	defer context.AfterFunc(s.draining, func() { cancel(errClosing) })()
+	return bare(s.caller.Wait(ctx, w.Verdict.Wait))
+}
+
 // tellRest tells the clients that read it what is left of a wait in which an early probe has failed.
-func (s *sharedRequest) tellRest(w policy.Wait) {
+func (s *sharedRequest) tellRest(left time.Duration) {
 	if !s.probed {
 		return
 	}
 	s.mu.Lock()
 	number := s.overall().Retry()
 	s.mu.Unlock()
-	s.tell(turn.Waiting{Name: s.name(), Upstream: s.upstreamName(), Retry: number, Remaining: w.Verdict.Wait})
+	s.tell(turn.Waiting{Name: s.name(), Upstream: s.upstreamName(), Retry: number, Remaining: left})
 }
 
 // waitBegins notes the begin of a wait, which skip ends for one at the fallback, if there is one.

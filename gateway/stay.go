@@ -26,7 +26,7 @@ func longestWait(stayed time.Duration) time.Duration {
 // patience returns the policy of the tries at the upstream. It bounds the waits of a client that has come back,
 // if nothing bounds their number.
 func (s *sharedRequest) patience() policy.Policy {
-	p := s.failover.settings.policy
+	p := *s.failover.settings.policy
 	longest := longestWait(s.leader.stayed)
 	if longest > 0 && p.Retries == policy.Unlimited && (p.Backoff.Max == 0 || p.Backoff.Max > longest) {
 		p.Backoff.Max = longest

@@ -9,62 +9,63 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// interrupted is the wait that an early probe has interrupted.
-type interrupted struct {
-	policy.Wait
-	start time.Time
+// announce reports the wait.
+//
+//go:noinline its copies of the wait would be on the stack for as long as the run waits
+func (r *run) announce() {
+	if r.OnWait != nil {
+		r.OnWait(r.wait)
+	}
 }
 
-// wait waits. What is left of a wait that is cut short goes back to the budget.
-// One that an early probe interrupts is kept, to be resumed.
-func (r *run) wait(w policy.Wait) error {
-	start := r.Clock.Now()
-	err := r.sleep(w)
+// await waits. What is left of a wait that is cut short goes back to the budget.
+// One that an early probe interrupts is resumed.
+func (r *run) await() error {
+	r.begun = r.Clock.Now()
+	return r.waitEnded(r.sleep())
+}
+
+// waitEnded notes the end of the wait.
+func (r *run) waitEnded(err error) error {
 	now := r.Clock.Now()
-	r.waited += now.Sub(start)
-	r.interrupted = nil
-	switch {
-	case errors.Is(err, ErrEarlyProbe):
-		r.interrupted = &interrupted{w, start}
-	case err != nil:
+	r.waited += now.Sub(r.begun)
+	r.probing = errors.Is(err, ErrEarlyProbe)
+	if err != nil && !r.probing {
 		return r.end(err)
 	}
-	r.Slept = w.EndedEarly(clock.Left(start, w.Verdict.Wait, now)).Slept
+	r.Slept = r.wait.EndedEarly(clock.Left(r.begun, r.wait.Verdict.Wait, now)).Slept
 	return nil
 }
 
 // sleep waits in the way that the Retrier says.
-func (r *run) sleep(w policy.Wait) error {
+func (r *run) sleep() error {
 	switch {
 	case r.Sleep != nil:
-		return r.Sleep(r.ctx, w)
+		return r.Sleep(r.ctx, r.wait)
 	case r.Breaker != nil:
-		return r.Breaker.Wait(r.ctx, w.Verdict.Wait)
+		return r.Breaker.Wait(r.ctx, r.wait.Verdict.Wait)
 	}
-	_, err := r.Clock.SleepOrWake(r.ctx, w.Verdict.Wait, nil)
+	_, err := r.Clock.SleepOrWake(r.ctx, r.wait.Verdict.Wait, nil)
 	return err
 }
 
-// resume continues the interrupted wait, which counts whole again. If its end has
-// come meanwhile, it is time for the try that counts. A usage window that opens
-// sooner than was stated before is not waited for any longer.
-func (r *run) resume(f *fault.Error) error {
-	w, now := r.interrupted.Wait, r.Clock.Now()
+// resumes has the interrupted wait go on, which counts whole again. False: its end has come meanwhile, and it is time
+// for the try that counts. A usage window that opens sooner than was stated before is not waited for any longer.
+func (r *run) resumes(f *fault.Error) bool {
+	w, now := &r.wait, r.Clock.Now()
 	r.Slept = w.Run.Slept
-	w.Verdict.Wait = clock.Left(r.interrupted.start, w.Verdict.Wait, now)
+	w.Verdict.Wait = clock.Left(r.begun, w.Verdict.Wait, now)
 	if w.Verdict.Wait <= 0 {
-		r.interrupted = nil
-		return nil
+		r.probing = false
+		return false
 	}
 	opens := f.RetryAfter(now)
 	if w.Verdict.Window && f.Window && 0 < opens && opens < w.Verdict.Wait-restated {
 		w.Fault, w.Verdict.Wait, w.Due, w.Waited = f, opens, now.Add(opens), r.waited
 		w.Deadline = r.latestWait(r.Run, f, w.Verdict, now)
-		if r.OnWait != nil {
-			r.OnWait(w)
-		}
+		r.announce()
 	}
-	return r.wait(w)
+	return true
 }
 
 // restated is by how much a window has to open sooner to be announced again: providers round to seconds.

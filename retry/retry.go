@@ -39,7 +39,7 @@ var (
 type Retrier struct {
 	Policy  policy.Policy                            // when to try again
 	Start   policy.Run                               // zero: a fresh run; a stored one goes on where it stopped
-	Resume  policy.Wait                              // a wait that was broken off: the run goes on in it, in place of Start; zero: none
+	Resume  *policy.Wait                             // a wait that was broken off: the run goes on in it, in place of Start; nil: none
 	Breaker Breaker                                  // shared with the other callers of the upstream; nil: none
 	OnTry   func(Try)                                // called after each try; nil: none
 	OnWait  func(policy.Wait)                        // called before each wait; nil: none

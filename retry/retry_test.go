@@ -484,7 +484,7 @@ func TestDo_ResumesAWait(t *testing.T) {
 		tries := 0
 		r := retry.Retrier{
 			Policy: policy.Patient(),
-			Resume: policy.Wait{
+			Resume: &policy.Wait{
 				Run: policy.Run{Tries: 3, Slept: 45 * time.Second, Started: start.Add(-20 * time.Second)}, Fault: &fault.Error{Kind: fault.Overloaded},
 				Verdict: policy.Verdict{Wait: 30 * time.Second}, Due: start.Add(12 * time.Second),
 			},

@@ -17,12 +17,16 @@ import (
 type run struct {
 	Retrier
 	policy.Run
-	ctx         context.Context // the caller's, marked: what is below must not retry by itself
-	waited      time.Duration
-	try         Try          // the one in progress or just over; N is 0 if the breaker permitted none
-	last        *fault.Error // of the last try that counts; nil: none has failed here
-	interrupted *interrupted // what is left to wait if an early probe fails; nil: the try is none
-	ended       error        // the breaker's error that ends the run
+	ctx    context.Context // the caller's, marked: what is below must not retry by itself
+	waited time.Duration
+	try    Try          // the one in progress or just over; N is 0 if the breaker permitted none
+	last   *fault.Error // of the last try that counts; nil: none has failed here
+	ended  error        // the breaker's error that ends the run
+
+	// The latest wait. It is kept here, not on the stack, where each function of a run that waits would have a copy.
+	wait    policy.Wait
+	begun   time.Time // when it began
+	probing bool      // an early probe has interrupted it: what is left of it follows if that fails
 }
 
 // begin starts a run, or continues a stored one. Inside another run it tries
@@ -34,11 +38,12 @@ func (r *run) begin(ctx context.Context) {
 		ctx = runContext{ctx}
 	}
 	r.ctx, r.Clock = ctx, clock.Or(r.Clock)
-	if r.Resume.Fault != nil {
-		r.Start, r.last = r.Resume.Run, r.Resume.Fault
+	r.Run = r.Start
+	if r.Resume != nil {
+		r.Run, r.last = r.Resume.Run, r.Resume.Fault
 	}
-	r.Run, r.waited = r.Start, r.Start.Slept
-	if w := r.Resume; w.Verdict.Window { // of which the budget knows nothing
+	r.waited = r.Slept
+	if w := r.Resume; w != nil && w.Verdict.Window { // of which the budget knows nothing
 		r.waited = w.Waited + w.Verdict.Wait
 	}
 	if r.Started.IsZero() && r.Policy.Deadline > 0 {
@@ -49,21 +54,19 @@ func (r *run) begin(ctx context.Context) {
 // finishWait waits for what is left of the wait that the run goes on in. The whole wait counts, since its
 // beginning has passed, though not in this run.
 func (r *run) finishWait() error {
-	w := r.Resume
-	if w.Fault == nil {
+	if r.Resume == nil {
 		return nil
 	}
-	left := w.Due.Sub(r.Clock.Now())
+	left := r.Resume.Due.Sub(r.Clock.Now())
 	if left <= 0 {
 		return nil
 	}
-	w.Verdict.Wait = min(left, w.Verdict.Wait) // a clock that was set back does not lengthen it
-	r.waited -= w.Verdict.Wait
-	w.Waited = r.waited
-	if r.OnWait != nil {
-		r.OnWait(w)
-	}
-	return r.wait(w)
+	r.wait = *r.Resume
+	r.wait.Verdict.Wait = min(left, r.wait.Verdict.Wait) // a clock that was set back does not lengthen it
+	r.waited -= r.wait.Verdict.Wait
+	r.wait.Waited = r.waited
+	r.announce()
+	return r.await()
 }
 
 // acquire asks the breaker to permit a try. An error that is no fault ends the
@@ -142,22 +145,21 @@ func (r *run) classify(ctx context.Context, err error) *fault.Error {
 // failed decides about a failed try and waits for the next one. It returns the
 // error that ends the run; nil: it is time for the next try.
 func (r *run) failed(f *fault.Error, committed bool) error {
-	w, err := r.decide(f, committed)
-	if err != nil {
+	if err := r.decide(f, committed); err != nil {
 		return err
 	}
-	if r.interrupted != nil {
-		return r.resume(f)
+	switch {
+	case !r.probing:
+		r.announce()
+	case !r.resumes(f):
+		return nil
 	}
-	if r.OnWait != nil {
-		r.OnWait(w)
-	}
-	return r.wait(w)
+	return r.await()
 }
 
-// decide returns the wait that follows a failed try, or the error that ends the
+// decide sets the wait that follows a failed try, or returns the error that ends the
 // run. Unless that error carries the fault, what it holds open is closed.
-func (r *run) decide(f *fault.Error, committed bool) (w policy.Wait, err error) {
+func (r *run) decide(f *fault.Error, committed bool) error {
 	kept := false
 	defer func() {
 		if !kept {
@@ -167,31 +169,31 @@ func (r *run) decide(f *fault.Error, committed bool) (w policy.Wait, err error) 
 	switch {
 	case r.ctx.Err() != nil:
 		r.tell(f, "")
-		return w, context.Cause(r.ctx)
+		return context.Cause(r.ctx)
 	case r.ended != nil:
-		return w, r.end(r.ended)
-	case r.interrupted != nil && !r.final(f, committed):
+		return r.end(r.ended)
+	case r.probing && !r.final(f, committed):
 		r.tell(f, "")
-		return w, nil
+		return nil
 	}
-	r.interrupted = nil
+	r.probing = false
 	if r.Held != nil {
 		held := r.Held()
 		r.Slept, r.waited = r.Slept+held, r.waited+held
 	}
-	w = r.next(f, committed)
-	stop := w.Verdict.Stop
+	r.next(f, committed)
+	stop := r.wait.Verdict.Stop
 	r.tell(f, stop)
 	if stop != "" {
 		kept = true
-		return w, &Error{Tries: r.Tries, Waited: r.waited, Stop: stop, Last: f}
+		return &Error{Tries: r.Tries, Waited: r.waited, Stop: stop, Last: f}
 	}
-	return w, nil
+	return nil
 }
 
 // next asks the policy what follows a failed try. A wait that would outlast the
 // caller's own deadline is not begun.
-func (r *run) next(f *fault.Error, committed bool) policy.Wait {
+func (r *run) next(f *fault.Error, committed bool) {
 	now := r.Clock.Now()
 	if r.Started.IsZero() {
 		r.Started = now
@@ -201,15 +203,14 @@ func (r *run) next(f *fault.Error, committed bool) policy.Wait {
 		next.Slept = r.Slept
 		v = policy.Verdict{Stop: policy.OverBudget}
 	}
-	w := policy.Wait{
+	r.wait = policy.Wait{
 		Run: next, Fault: f, Verdict: v, Due: now.Add(v.Wait), Limit: r.Policy.Limit(next, f),
 		Deadline: r.latestWait(next, f, v, now), Waited: r.waited,
 	}
 	r.Run, r.last = next, f
 	if r.Sooner != nil && v.Stop == "" {
-		w = r.Policy.Sooner(w, r.Sooner(w))
+		r.wait = r.Policy.Sooner(r.wait, r.Sooner(r.wait))
 	}
-	return w
 }
 
 // latestWait returns the latest moment at which the run may still be waiting after a fault; next is the run with

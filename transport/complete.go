@@ -138,9 +138,11 @@ func (b *completing) ask(f *fault.Error) (rest *stream, ok bool) {
 	c := &call{Transport: b.call.Transport, req: req, dialect: b.call.dialect, limits: b.call.limits, room: b.call.newRoom(req, b.call.dialect)}
 	retrier, leave := c.retrier()
 	defer leave()
-	if retrier.Resume, ok = b.waitAfter(retrier, f); !ok {
+	wait := b.waitAfter(retrier, f)
+	if wait.Verdict.Stop != "" {
 		return nil, false
 	}
+	retrier.Resume = &wait
 	resp, err := retry.Do(b.ctx, retrier, c.try)
 	if err != nil {
 		return nil, false
@@ -175,8 +177,8 @@ func (b *completing) request() (*http.Request, error) {
 }
 
 // waitAfter returns the wait that follows an answer that has broken off, as if it had failed before its
-// content; false: the policy allows none.
-func (b *completing) waitAfter(r retry.Retrier, f *fault.Error) (policy.Wait, bool) {
+// content, or the Stop with which the policy allows none.
+func (b *completing) waitAfter(r retry.Retrier, f *fault.Error) policy.Wait {
 	now, dice := time.Now(), rand.Float64
 	if r.Rand != nil {
 		dice = r.Rand
@@ -189,7 +191,7 @@ func (b *completing) waitAfter(r retry.Retrier, f *fault.Error) (policy.Wait, bo
 		Run: next, Fault: f, Verdict: v, Due: now.Add(v.Wait), Limit: r.Policy.Limit(next, f), Deadline: r.Policy.LatestWait(b.run, now),
 	}
 	b.run = next
-	return w, v.Stop == ""
+	return w
 }
 
 // fail ends the answer as it was: with the provider's error event, the line that a stream of lines has, or

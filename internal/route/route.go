@@ -79,31 +79,38 @@ type End struct {
 func (r *Route) Last() bool { return r.At >= len(r.Hops) }
 
 // Bound returns as much of a wait as patience allows. It reports whether the call leaves at the end of it.
-func (r *Route) Bound(w policy.Wait, now time.Time) (policy.Wait, bool) {
+func (r *Route) Bound(w policy.Wait, now time.Time) (bounded policy.Wait, leaves bool) {
+	d, leaves := r.bound(w.Fault, w.Verdict, now)
+	shorten(&w, d)
+	return w, leaves
+}
+
+// bound is Bound for how long a wait is.
+func (r *Route) bound(f *fault.Error, v policy.Verdict, now time.Time) (d time.Duration, leaves bool) {
 	if r.Since.IsZero() {
 		r.Since = now
 	}
 	if r.Last() {
-		return w, false
+		return v.Wait, false
 	}
-	hop, wait := r.Hops[r.At], w.Verdict.Wait
-	if r.On != 0 && !r.On.Has(w.Fault.Kind) && !hop.AtOnce.Has(w.Fault.Kind) {
-		return w, false
+	hop := r.Hops[r.At]
+	if r.On != 0 && !r.On.Has(f.Kind) && !hop.AtOnce.Has(f.Kind) {
+		return v.Wait, false
 	}
 	left := hop.After - now.Sub(r.Since)
 	switch {
-	case hop.AtOnce.Has(w.Fault.Kind):
-		return shorten(w, 0), true
+	case hop.AtOnce.Has(f.Kind):
+		return 0, true
 	case hop.After == Unlimited:
-		return w, false
-	case r.LastTry && (left <= 0 || w.Verdict.Hinted && wait > left):
-		return shorten(w, 0), true
+		return v.Wait, false
+	case r.LastTry && (left <= 0 || v.Hinted && v.Wait > left):
+		return 0, true
 	case r.LastTry:
-		return shorten(w, min(wait, left)), false
-	case left > wait:
-		return w, false
+		return min(v.Wait, left), false
+	case left > v.Wait:
+		return v.Wait, false
 	}
-	return shorten(w, max(0, left)), true
+	return max(0, left), true
 }
 
 // FailedForGood reports whether the first one has refused the call for good, and it goes on for that reason.
@@ -117,27 +124,30 @@ func (r *Route) Leaves() time.Time {
 	return r.Since.Add(r.Hops[r.At].After)
 }
 
-// shorten returns a wait that ends earlier.
-func shorten(w policy.Wait, to time.Duration) policy.Wait {
+// shorten has a wait end earlier.
+func shorten(w *policy.Wait, to time.Duration) {
 	w.Due = w.Due.Add(to - w.Verdict.Wait)
 	w.Verdict.Wait = to
-	return w
 }
 
 // Sleep is the Sleep of a retry.Retrier. It sleeps as much as patience allows by
 // the function it is given, and returns a *[Left] when the call leaves.
 func (r *Route) Sleep(ctx context.Context, w policy.Wait, sleep func(context.Context, policy.Wait) error) error {
-	begun := time.Now()
-	bounded, leaves := r.Bound(w, begun)
-	if !leaves || bounded.Verdict.Wait > 0 {
-		if err := sleep(ctx, bounded); err != nil || !leaves || time.Since(begun) < bounded.Verdict.Wait {
+	begun, whole := time.Now(), w.Verdict.Wait
+	bounded, leaves := r.bound(w.Fault, w.Verdict, begun)
+	if !leaves || bounded > 0 {
+		shorten(&w, bounded) // in place: a copy would stay on the stack for as long as the call waits
+		if err := sleep(ctx, w); err != nil || !leaves || time.Since(begun) < bounded {
 			return err // it was woken early: the try is made here
 		}
 	}
+	shorten(&w, whole)
 	return Leave(w, time.Since(begun))
 }
 
 // Leave returns the error of a Sleep in which the call leaves after so much of a wait.
+//
+//go:noinline its copy of the wait would be on the stack of every call that waits
 func Leave(w policy.Wait, waited time.Duration) *Left {
 	return &Left{End{Run: w.EndedEarly(w.Verdict.Wait - waited), Fault: w.Fault}}
 }
