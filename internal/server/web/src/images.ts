@@ -1,6 +1,7 @@
 // Images that are attached to a message until it is sent. The bounds and the sentences are those of package llm,
 // which test/words.json has; the server checks them again.
 import type { Image } from './api'
+import { newKey } from './drafts'
 
 const maxImage = 3_932_160 // bytes of one
 const maxImages = 20 // in a message
@@ -9,7 +10,7 @@ const maxSide = 8000 // pixels
 
 // Attached is an image with its file.
 export interface Attached extends Image {
-  key: number // no other has it
+  key: string // no other has it
   url: string // the file as a data URL
 }
 
@@ -20,7 +21,7 @@ export async function attach(to: readonly Attached[], file: File): Promise<reado
   if (!bytes) throw new Error(`${name} cannot be read.`)
   const [image, wrong] = imageOf(file.name, bytes)
   if (!image) throw new Error(`${name} ${wrong}.`)
-  const all = [...to, { ...image, key: newKey(), url: `data:${image.mediaType};base64,${base64(bytes)}` }]
+  const all = [...to, { ...image, key: newKey(bytes.length), url: `data:${image.mediaType};base64,${base64(bytes)}` }]
   const full = wrongTogether(all)
   if (full) throw new Error(`${name} does not fit: ${full}.`)
   return all
@@ -28,10 +29,6 @@ export async function attach(to: readonly Attached[], file: File): Promise<reado
 
 // sent returns an image as the server takes it.
 export const sent = (i: Attached): { name: string; data: string } => ({ name: i.name ?? '', data: i.url.slice(i.url.indexOf(',') + 1) })
-
-let keys = 0
-
-const newKey = (): number => ++keys
 
 // imageOf returns what an image's file says that it is, or what is wrong with it.
 export function imageOf(name: string, file: Uint8Array): [Image | null, string] {

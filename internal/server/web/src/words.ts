@@ -165,6 +165,12 @@ export interface Ended extends Fault {
 // pictured describes an image in a line.
 export const pictured = (i: Image): string => `${['image', i.name].filter(Boolean).join(' ')}, ${i.width} x ${i.height}, ${sized(i.bytes)}`
 
+// imagesLost and imagesUnkept are said of images of a message that is being written, by their names.
+export const imagesLost = (names: string[]): string => `Lost in the reload: ${named(names)}. Attach again what you want to send.`
+export const imagesUnkept = (names: string[]): string => `A reload would lose ${named(names)}, which the browser does not keep.`
+
+const named = (images: string[]): string => images.map((name) => name || 'an image').join(', ')
+
 function sized(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`
   return bytes < 999_500 ? `${Math.floor((bytes + 500) / 1000)} KB` : `${(Math.floor((bytes + 50_000) / 100_000) / 10).toFixed(1)} MB`

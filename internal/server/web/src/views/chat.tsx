@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Conversation, Summary } from '../api'
 import { ask, type Failure, part, post } from '../call'
 import { conversation, loadError, loadOlder, newInputId, nextPage, older, open, removeOlder, send, transcript } from '../chat'
+import { setImages } from '../drafts'
 import type { Attached } from '../images'
 import { go, selected } from '../route'
 import { conversations, hello, link, lostAt } from '../store'
@@ -163,7 +164,7 @@ function Open({ id }: { id: string }) {
             {c && !unknown ? <span class="acts">
               <button type="button" class="quiet" onClick={() => change(true)}>Change</button>
               <Pausing of={c} />
-              <Act kind="quiet" label="Delete" sure="Delete it for good?" act={async () => (await ask('DELETE', 'conversations/' + part(id)), removeOlder(id), go('chat'))} />
+              <Act kind="quiet" label="Delete" sure="Delete it for good?" act={async () => (await ask('DELETE', 'conversations/' + part(id)), removeOlder(id), setImages(id, []), go('chat'))} />
             </span> : null}
           </p>
         )}

@@ -1,7 +1,8 @@
 // The input field. The draft is kept until the server has it: it survives a failed request, another
-// conversation and a reload; its images survive the first two.
+// conversation and a reload.
 import { useRef, useState } from 'preact/hooks'
 
+import { draftOf, setImages } from '../drafts'
 import { attach, type Attached } from '../images'
 import { mayAct } from '../store'
 import { pictured } from '../words'
@@ -14,30 +15,24 @@ interface Props {
   stop?: () => Promise<unknown>
 }
 
-const drafted = new Map<string, readonly Attached[]>() // the images of drafts, which a tab's storage has no room for
-
-// useDraft returns the draft of a place, and what changes it.
-function useDraft(place: string) {
+// useText returns the text of a place's draft, and what changes it.
+function useText(place: string): [text: string, write: (text: string) => void] {
   const key = 'ridethrough-draft ' + place
-  const [text, setText] = useState(() => sessionStorage.getItem(key) ?? '')
-  const [images, setImages] = useState(() => drafted.get(place) ?? [])
-  const write = (draft: string) => {
-    setText(draft)
-    sessionStorage.setItem(key, draft)
-  }
-  const show = (all: readonly Attached[]) => {
-    setImages(all)
-    drafted.set(place, all)
-  }
-  // add attaches images, one after the other up to the first that is refused.
-  const add = async (files: readonly File[]) => {
-    for (const file of files) show(await attach(drafted.get(place) ?? [], file))
-  }
-  return { text, write, images, show, add }
+  const [text, set] = useState(() => sessionStorage.getItem(key) ?? '')
+  return [text, (draft) => (set(draft), sessionStorage.setItem(key, draft))]
+}
+
+// add attaches images to a place's draft, one after the other up to the first that is refused.
+async function add(place: string, files: readonly File[]): Promise<void> {
+  const { images, restored } = draftOf(place)
+  await restored
+  for (const file of files) void setImages(place, await attach(images.value, file))
 }
 
 export function Composer({ place, send, busy, stop }: Props) {
-  const { text, write, images, show, add } = useDraft(place)
+  const [text, write] = useText(place)
+  const draft = draftOf(place)
+  const images = draft.images.value
   const [sending, set] = useState(false)
   const [failed, fail] = useState('')
   const field = useRef<HTMLTextAreaElement>(null)
@@ -47,9 +42,11 @@ export function Composer({ place, send, busy, stop }: Props) {
     set(true)
     fail('')
     try {
-      await send(text, images)
+      await draft.restored
+      const sent = draft.images.value
+      await send(text, sent)
       write('')
-      show([])
+      void setImages(place, draft.images.value.filter((i) => !sent.includes(i)))
     } catch (error) {
       fail('Not sent: ' + (error as Error).message)
     }
@@ -60,7 +57,7 @@ export function Composer({ place, send, busy, stop }: Props) {
     e.preventDefault()
     void submit()
   }
-  const onFiles = (files: readonly File[]) => (fail(''), add(files).catch((e: Error) => fail('Not attached: ' + e.message)))
+  const onFiles = (files: readonly File[]) => (fail(''), add(place, files).catch((e: Error) => fail('Not attached: ' + e.message)))
   // onData attaches the files that are pasted or dropped. Of a text that comes with its picture it is the text.
   const onData = (e: Event, data: DataTransfer | null) => {
     if (!data || data.files.length === 0 || data.getData('text/plain')) return
@@ -71,7 +68,7 @@ export function Composer({ place, send, busy, stop }: Props) {
   if (!mayAct()) return <p class="aside">Your token allows reading only.</p>
   return (
     <div class="composer" onDragOver={onDragOver} onDrop={(e) => onData(e, e.dataTransfer)}>
-      <Pictures of={images} remove={(i) => (show(images.filter((o) => o !== i)), field.current?.focus())} />
+      <Pictures of={images} remove={(i) => (void setImages(place, images.filter((o) => o !== i)), field.current?.focus())} />
       <label>
         <span class="sr">Message</span>
         <textarea ref={field} value={text} rows={2} placeholder={busy ? 'Message for the next turn' : 'Message'} onInput={(e) => write(e.currentTarget.value)} onKeyDown={onKey} onPaste={(e) => onData(e, e.clipboardData)} />
@@ -80,7 +77,7 @@ export function Composer({ place, send, busy, stop }: Props) {
         <button type="button" class="first" disabled={sending || without} onClick={() => void submit()}>{sending ? 'Sending…' : busy ? 'Queue' : 'Send'}</button>
         {stop ? <Act label="Stop" busy="Stopping…" act={stop} /> : null}
         <Attach chosen={onFiles} />
-        {failed ? <span class="failed" role="alert">{failed}</span> : without && images.length > 0 ? <span class="aside">Add a text to send the images</span> : <span class="aside keys">Enter sends, Shift+Enter starts a new line</span>}
+        {failed || draft.notice.value ? <span class="failed" role="alert">{failed || draft.notice.value}</span> : without && images.length > 0 ? <span class="aside">Add a text to send the images</span> : <span class="aside keys">Enter sends, Shift+Enter starts a new line</span>}
       </p>
     </div>
   )
