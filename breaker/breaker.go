@@ -38,6 +38,7 @@
 package breaker
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -101,4 +102,9 @@ func (b *Breaker) queues() []*queue {
 		all = append(all, &c.sleeping, &c.awaitingProbe, &c.starting)
 	}
 	return all
+}
+
+// queued reports whether a call is in one of them.
+func (b *Breaker) queued() bool {
+	return slices.ContainsFunc(b.queues(), func(q *queue) bool { return q.head != nil })
 }

@@ -106,6 +106,18 @@ const (
 // Join has the breaker act as one with its peers. Call it before the first Caller.
 func (b *Breaker) Join(p Peers) { b.peers = p }
 
+// Leave has the breaker go on by itself, with what it has heard so far.
+func (b *Breaker) Leave() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.peers, b.back = nil, nil
+	now := b.now()
+	for _, ci := range b.all() {
+		ci.peerProbe = ""
+		ci.advance(now)
+	}
+}
+
 // Known returns the news about all circuits that are open.
 func (b *Breaker) Known() (all []News) {
 	b.mu.Lock()

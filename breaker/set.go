@@ -66,11 +66,10 @@ func (s *Set) prune() {
 func (b *Breaker) idle() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	waits := slices.ContainsFunc(b.queues(), func(q *queue) bool { return q.head != nil })
 	for _, ci := range b.circuits {
 		if ci.faults > 0 { // as of each that is open
 			return false
 		}
 	}
-	return b.pausedAt.IsZero() && !b.batches && !waits
+	return b.pausedAt.IsZero() && !b.batches && !b.queued()
 }

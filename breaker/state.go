@@ -59,6 +59,13 @@ func (b *Breaker) Degraded() bool {
 	return b.degraded > 0 || !b.pausedAt.IsZero()
 }
 
+// Waits reports whether a call waits, or probes whether an outage is over.
+func (b *Breaker) Waits() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.queued() || slices.ContainsFunc(b.all(), func(ci *circuit) bool { return ci.probe != nil })
+}
+
 func (b *Breaker) state() State {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -30,13 +30,17 @@ type Config struct {
 
 	// Share is called with the breaker of each upstream that is new, before its first call, such as to join it with
 	// those of the same upstream in other gateways, and with the limits of all upstreams by their names. Credentials
-	// then have the same names in all. nil: they are shared with none.
-	Share func(upstream string, base *url.URL, b *breaker.Breaker, limits *ratelimit.Table)
+	// then have the same names in all. What it returns is called when the upstream is no longer configured under this
+	// name and base URL; calls that are held there go on. nil: they are shared with none.
+	Share Share
 
 	// Learned returns what has been learned of an upstream, by its name, such as by an earlier process; nil: an
 	// upstream learns as long as it keeps its name and base URL.
 	Learned func(upstream string) *transport.Learned
 }
+
+// Share is the form of [Config.Share]. leave may be nil.
+type Share func(upstream string, base *url.URL, b *breaker.Breaker, limits *ratelimit.Table) (leave func())
 
 // Upstream is one provider, or one account with it.
 type Upstream struct {

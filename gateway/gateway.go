@@ -76,7 +76,10 @@ func (g *Gateway) Use(c Config) error {
 		return err
 	}
 	g.spool.Configure(spool.Limits(c.Spool))
-	g.setup.Store(g.build(c, g.setup.Load()))
+	before := g.setup.Load()
+	after := g.build(c, before)
+	g.setup.Store(after)
+	before.leaveUpstreams(after)
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/receive"
-	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/transport"
 )
 
@@ -37,6 +36,7 @@ type upstream struct {
 	prefix      string // the base URL's path, without a version that the requests' paths have
 	escaped     string // the same, escaped
 	breaker     *breaker.Breaker
+	leave       func() // ends the sharing of the breaker and the limits; nil: nothing does
 	learned     *transport.Learned
 	noGateway   atomic.Bool            // its latest answer was not that of a gateway
 	connections http.RoundTripper      // its connections, or the transport that was configured
@@ -72,7 +72,7 @@ func (g *Gateway) build(c Config, before *setup) *setup {
 		}
 		up := &upstream{Upstream: u, api: apiOf(u.API), baseURL: *u.baseURL()}
 		up.prefix, up.escaped = up.pathPrefix()
-		up.breaker = g.breakerOf(up, before, c.Share)
+		g.setBreaker(up, before, c.Share)
 		up.learned = before.learnedOf(up, c.Learned)
 		up.connections = before.transportOf(up, c.Base)
 		if up.transport = up.connections; up.Key != nil {
@@ -104,18 +104,27 @@ func (s *setup) same(up *upstream) *upstream {
 	return nil
 }
 
-// breakerOf returns the breaker that an upstream had before, or a new one.
-func (g *Gateway) breakerOf(
-	up *upstream, before *setup, share func(string, *url.URL, *breaker.Breaker, *ratelimit.Table),
-) *breaker.Breaker {
+// setBreaker sets the breaker of an upstream: the one that it had before, or a new one.
+func (g *Gateway) setBreaker(up *upstream, before *setup, share Share) {
 	if old := before.same(up); old != nil {
-		return old.breaker
+		up.breaker, up.leave = old.breaker, old.leave
+		return
 	}
-	b := breaker.New(up.Name)
-	if share != nil {
-		share(up.Name, &up.baseURL, b, &g.headroom)
+	if up.breaker = breaker.New(up.Name); share != nil {
+		up.leave = share(up.Name, &up.baseURL, up.breaker, &g.headroom)
 	}
-	return b
+}
+
+// leaveUpstreams ends the sharing of those that are no longer there after a change.
+func (s *setup) leaveUpstreams(after *setup) {
+	if s == nil {
+		return
+	}
+	for _, up := range s.upstreams {
+		if up.leave != nil && after.same(up) == nil {
+			up.leave()
+		}
+	}
 }
 
 // learnedOf returns what has been learned of an upstream.

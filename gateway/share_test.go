@@ -35,10 +35,11 @@ func TestGateway_BreakersAreSharedOnceEach(t *testing.T) {
 	c := gateway.Config{
 		Upstreams: []gateway.Upstream{{Name: "one", API: "anthropic", Base: base}},
 		Policy:    policy.Policy{Retries: 1, MaxRetryAfter: time.Second}, // it gives up at once
-		Share: func(upstream string, base *url.URL, b *breaker.Breaker, limits *ratelimit.Table) {
+		Share: func(upstream string, base *url.URL, b *breaker.Breaker, limits *ratelimit.Table) func() {
 			table = limits
 			shared = append(shared, upstream+" "+base.Path)
 			b.Join(peers)
+			return func() { shared = append(shared, "left "+base.Path) }
 		},
 	}
 	g, err := gateway.New(c)
@@ -60,5 +61,35 @@ func TestGateway_BreakersAreSharedOnceEach(t *testing.T) {
 	g.ServeHTTP(httptest.NewRecorder(), r)
 	if len(peers.news) == 0 || peers.news[0].Credential != breaker.CommonCredential(r.Header, r.URL) {
 		t.Errorf("the peers are told %+v, want of the credential by its common name", peers.news)
+	}
+}
+
+// The breaker of an upstream that has left the configuration is shared no longer, and one of the same name that has
+// come back is.
+func TestGateway_UpstreamThatIsGoneIsNoLongerShared(t *testing.T) {
+	var log []string
+	at := func(addresses ...string) (c gateway.Config) {
+		for _, a := range addresses {
+			base, _ := url.Parse("http://" + a)
+			c.Upstreams = append(c.Upstreams, gateway.Upstream{Name: a[:1], API: "anthropic", Base: base})
+		}
+		c.Share = func(_ string, base *url.URL, _ *breaker.Breaker, _ *ratelimit.Table) func() {
+			log = append(log, "+"+base.Host)
+			return func() { log = append(log, "-"+base.Host) }
+		}
+		return c
+	}
+	g, err := gateway.New(at("a1", "b1"))
+	for _, c := range []gateway.Config{at("a1", "b1"), at("a1"), at("a1", "b1"), at("a2", "b1")} {
+		if err == nil {
+			err = g.Use(c)
+		}
+	}
+	if err != nil {
+		t.Fatalf("use the configurations: %v", err)
+	}
+	defer g.Close()
+	if got, want := strings.Join(log, " "), "+a1 +b1 -b1 +b1 +a2 -a1"; got != want {
+		t.Errorf("shared and released: got %s, want %s", got, want)
 	}
 }

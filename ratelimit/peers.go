@@ -139,6 +139,23 @@ func (t *Table) Join(upstream string, p Peers) {
 	t.links[upstream] = &link{Peers: p}
 }
 
+// Leave is the reverse of Join. It does nothing once others have joined in the place of these.
+func (t *Table) Leave(upstream string, p Peers) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.links[upstream]
+	if l == nil || l.Peers != p {
+		return
+	}
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	for _, e := range l.due {
+		e.due = false
+	}
+	delete(t.links, upstream)
+}
+
 // near reports whether the peers are to know: a limit is stated for which something waits, or of which less than half
 // is left.
 func (e *entry) near(now time.Time) bool {

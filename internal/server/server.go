@@ -13,11 +13,9 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/fleet"
 	"github.com/ridethrough/ridethrough/internal/operation/access"
@@ -30,7 +28,6 @@ import (
 	"github.com/ridethrough/ridethrough/internal/server/live"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/stream"
-	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -73,7 +70,7 @@ type Config struct {
 	Fleet   *fleet.Fleet // of which the gateway is a replica; nil: it is on its own
 	Replica Replica      // its part in that; nil likewise
 	// Share joins the breaker and the limits of an upstream with those of the other replicas; nil: there are none.
-	Share func(upstream string, base *url.URL, b *breaker.Breaker, limits *ratelimit.Table)
+	Share gateway.Share
 
 	OnTurn func(gateway.Event) // gets what happens in turns, see package turns; nil: nothing does
 	// Group begins the span of a council, see package turns; nil: it has none.

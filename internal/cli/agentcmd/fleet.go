@@ -37,9 +37,10 @@ func joinFleet(to *server.Config, name string, opened *background.Store, end fun
 		}
 	})
 	to.Fleet, to.Replica = f, replica.New(f, opened)
-	to.Share = func(upstream string, base *url.URL, b *breaker.Breaker, limits *ratelimit.Table) {
-		shares.Join(upstreamID(upstream, base), b)
-		shares.JoinLimits(upstreamID(upstream, base), upstream, limits)
+	to.Share = func(upstream string, base *url.URL, b *breaker.Breaker, limits *ratelimit.Table) func() {
+		id := upstreamID(upstream, base)
+		leave, leaveLimits := shares.Join(id, b), shares.JoinLimits(id, upstream, limits)
+		return func() { leave(); leaveLimits() }
 	}
 	return func() {
 		shares.Close()

@@ -12,14 +12,22 @@ import (
 const limitsKind = "limits" // of the messages
 
 // JoinLimits has the limits of an upstream, which the table knows by a name, be one with those of the other replicas.
-// Another upstream that had the name before is not heard of any more.
-func (s *Sharing) JoinLimits(upstream, name string, t *ratelimit.Table) {
+// Another upstream that had the name before is not heard of any more. The returned function ends it.
+func (s *Sharing) JoinLimits(upstream, name string, t *ratelimit.Table) (leave func()) {
 	l := &limits{fleet: s.fleet, upstream: upstream, name: name, table: t}
 	s.mu.Lock()
 	maps.DeleteFunc(s.limits, func(_ string, old *limits) bool { return old.name == name && old.table == t })
 	s.limits[upstream] = l
 	s.mu.Unlock()
 	t.Join(name, l)
+	return func() {
+		s.mu.Lock()
+		if s.limits[upstream] == l {
+			delete(s.limits, upstream)
+		}
+		s.mu.Unlock()
+		t.Leave(name, l)
+	}
 }
 
 // limits are those of one upstream. It implements ratelimit.Peers.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ridethrough/ridethrough/breaker"
@@ -55,17 +56,38 @@ func (s *Sharing) Close() {
 }
 
 // Join joins the breaker of an upstream with those of the same one in the other replicas. It replaces the one that
-// has joined before.
-func (s *Sharing) Join(upstream string, b *breaker.Breaker) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// has joined before. The returned function ends it, once no call waits for the upstream any more.
+func (s *Sharing) Join(upstream string, b *breaker.Breaker) (leave func()) {
 	p := &peers{
 		fleet: s.fleet, upstream: upstream, breaker: b, members: s.fleet.Members(),
 		loads: map[string]breaker.Load{}, reports: map[report]waits{}, order: map[breaker.Circuit]place{},
 	}
 	p.divide()
-	s.upstreams[upstream] = p
 	b.Join(p)
+	s.mu.Lock()
+	before := s.upstreams[upstream]
+	s.upstreams[upstream] = p
+	s.mu.Unlock()
+	if before != nil && before.breaker != b {
+		before.breaker.Leave()
+	}
+	return func() {
+		p.left.Store(true)
+		s.release(p)
+	}
+}
+
+// release ends the sharing of a breaker whose upstream has left, unless calls still wait there: they go on together.
+func (s *Sharing) release(p *peers) {
+	if !p.left.Load() || p.breaker.Waits() {
+		return
+	}
+	s.mu.Lock()
+	if s.upstreams[p.upstream] == p {
+		delete(s.upstreams, p.upstream)
+	}
+	s.mu.Unlock()
+	p.breaker.Leave()
 }
 
 // all returns the upstreams.
@@ -134,6 +156,7 @@ func (s *Sharing) repeat() {
 	s.mu.Unlock()
 	now := s.fleet.Clock.Now()
 	for _, p := range s.all() {
+		s.release(p)
 		p.review(members, now)
 		if !p.breaker.Degraded() {
 			continue
@@ -149,6 +172,7 @@ type peers struct {
 	fleet    *fleet.Fleet
 	upstream string
 	breaker  *breaker.Breaker
+	left     atomic.Bool // its upstream: it is shared as long as calls wait there
 
 	mu      sync.Mutex
 	members []string                // the replicas that live

@@ -49,6 +49,7 @@ type replica struct {
 	fleet   *fleet.Fleet
 	sharing *sharing.Sharing
 	breaker *breaker.Breaker
+	leave   func() // has the upstream leave
 }
 
 // newWorld joins so many replicas by a network with delays of up to 20 ms.
@@ -64,7 +65,7 @@ func newWorld(t *testing.T, number int) *world {
 		id := fmt.Sprintf("r%02d", i)
 		r.fleet = fleet.Join(fleet.Config{Name: "main", ID: id, Transport: w.network.Connect(id), Rand: w.draw})
 		r.sharing = sharing.Start(r.fleet)
-		r.sharing.Join("up", r.breaker)
+		r.leave = r.sharing.Join("up", r.breaker)
 		w.replica = append(w.replica, r)
 		t.Cleanup(r.end)
 	}
