@@ -62,6 +62,36 @@ func BenchmarkTransport(b *testing.B) {
 	}
 }
 
+// BenchmarkStream reads an answer of 50 chunks that come at once.
+func BenchmarkStream(b *testing.B) {
+	chunk := func(delta, reason string) string {
+		return `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":` + delta + `,"finish_reason":` + reason + `}]}` + "\n\n"
+	}
+	answer := chunk(`{"role":"assistant","content":""}`, "null")
+	for i := range 50 {
+		answer += chunk(fmt.Sprintf(`{"content":" token%d"}`, i), "null")
+	}
+	answer += chunk(`{}`, `"stop"`) + "data: [DONE]\n\n"
+	base := &static{http.Header{"Content-Type": {"text/event-stream"}}, []byte(answer)}
+	rt := &transport.Transport{Base: base, Retry: retry.Retrier{Policy: policy.Patient()}, Limits: limits}
+	req, _ := http.NewRequestWithContext(b.Context(), "POST", "http://api.test/v1/chat/completions", bytes.NewReader([]byte(prompt)))
+	buf := make([]byte, 16<<10)
+	b.ReportAllocs()
+	for b.Loop() {
+		resp, err := rt.RoundTrip(req)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for err == nil {
+			_, err = resp.Body.Read(buf)
+		}
+		if err != io.EOF {
+			b.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+}
+
 // BenchmarkOverHTTP holds the same call against a real http.Transport and its
 // connection: what counts there is the difference of the allocations.
 func BenchmarkOverHTTP(b *testing.B) {

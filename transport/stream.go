@@ -34,6 +34,9 @@ type stream struct {
 	raw      bool           // no longer examined
 	errLine  bool           // its failure has been made a line, or is to be none
 
+	repeats dialect.Repeats // frames of plain content
+	unlike  uint8           // frames since one of those
+
 	withholds bool   // an error event behind content ends it as a fault, and is not returned
 	withheld  []byte // that event
 }
@@ -217,11 +220,37 @@ func (s *stream) readMore() {
 
 // noteFrames examines the frames that have been read since.
 func (s *stream) noteFrames() {
-	for frame := s.next(); frame != nil; frame = s.next() {
-		if s.note(frame) == dialect.Failure && s.withholds {
-			s.withhold(frame)
+	for {
+		s.skipRepeats()
+		frame := s.next()
+		if frame == nil {
 			return
 		}
+		switch sign := s.note(frame); {
+		case sign == dialect.Failure && s.withholds:
+			s.withhold(frame)
+			return
+		case sign == dialect.Content && s.unlike < maxUnlike && len(frame) <= maxRepeated && frame[len(frame)-1] == '\n':
+			s.unlike++ // one with another end may be cut otherwise, by what follows
+			s.repeats.Learn(frame)
+		default:
+			s.repeats.Forget()
+		}
+	}
+}
+
+// Bounds on the search for repeats: frames of plain content of which none repeats the one before, and the length of
+// a frame that is kept for it.
+const (
+	maxUnlike   = 8
+	maxRepeated = 1 << 10
+)
+
+// skipRepeats passes over the frames that repeat plain content, which need not be examined.
+func (s *stream) skipRepeats() {
+	for n := s.repeats.NextLen(s.buf[s.whole:]); n > 0; n = s.repeats.NextLen(s.buf[s.whole:]) {
+		s.whole += n
+		s.seen, s.unlike = s.whole, 0
 	}
 }
 

@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
@@ -155,5 +157,29 @@ func TestStream_LargePartsAreReadTogether(t *testing.T) {
 	}
 	if want := []bool{false, false, false, true, false, false, false}; !slices.Equal(wide, want) {
 		t.Errorf("reads with a wide buffer: got %v for %v, want %v: after a large part, up to a small one", wide, source.rooms, want)
+	}
+}
+
+// TestStream_FrameAmongRepeatsIsExamined checks that what differs from the text before it is not taken for more text.
+func TestStream_FrameAmongRepeatsIsExamined(t *testing.T) {
+	w := wire{kind: "text/event-stream", url: "http://api.test/v1/chat/completions"}
+	chunk := func(text, reason string) string {
+		return `data: {"id":"1","choices":[{"index":0,"delta":{"content":"` + text + `"},"finish_reason":` + reason + `}]}` + "\n\n"
+	}
+	more := chunk("a", "null") + chunk("b", "null") + strings.Repeat(chunk("c", "null"), 3)
+	for _, row := range []struct {
+		name, text, want string
+		whole            bool
+	}{
+		{"no end", more, more, false},
+		{"an end", more + chunk("d", `"stop"`), more + chunk("d", `"stop"`), true},
+		{"the terminator in a line of the text", more + chunk("d\n\ndata: [DONE]\n\n", "null"), more + chunk("d\n\ndata: [DONE]\n\n", "null"), true},
+		{"half a frame", more + chunk("d", "null")[:50], more, false},
+	} {
+		got, _, err := through(t, w, iotest.DataErrReader(strings.NewReader(row.text)))
+		f, _ := errors.AsType[*fault.Error](err)
+		if string(got) != row.want || (err == nil) != row.whole || !row.whole && (f == nil || f.Kind != fault.Truncated) {
+			t.Errorf("%s: got %q and %v, want %q, whole: %t", row.name, got, err, row.want, row.whole)
+		}
 	}
 }

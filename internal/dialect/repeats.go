@@ -93,6 +93,15 @@ func (r *Repeats) Next(b []byte) (next Repeat) {
 	return next
 }
 
+// NextLen returns the length of the frame with which b begins, if it repeats the last one that was learned, or is the
+// same; 0: it is neither. That is for those to whom a frame means the same wherever it stands.
+func (r *Repeats) NextLen(b []byte) int {
+	if len(r.last) > 0 && bytes.HasPrefix(b, r.last) {
+		return len(r.last)
+	}
+	return r.Next(b).Len
+}
+
 // fieldAt returns the field that includes a place, or ends there; the zero field: there is none in which frames may
 // differ.
 func fieldAt(frame []byte, at int) repeatField {
@@ -138,10 +147,14 @@ func kindOfMember(before []byte) fieldKind {
 	return noField
 }
 
-// insideLen returns the length of the inside of a string that has begun; 0: it is empty, or has no end.
+// insideLen returns the length of the inside of a string that has begun; 0: it is empty, or has no end in its line.
 func insideLen(b []byte) int {
 	escaped := false
-	return max(0, stringEnd(b, &escaped)-1)
+	n := max(0, stringEnd(b, &escaped)-1)
+	if bytes.IndexByte(b[:n], '\n') >= 0 || bytes.IndexByte(b[:n], '\r') >= 0 {
+		return 0
+	}
+	return n
 }
 
 // digitsLen returns how many digits b begins with.

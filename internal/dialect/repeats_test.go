@@ -25,6 +25,8 @@ func TestRepeats_Next(t *testing.T) {
 		{chat("one"), chat("two"), chat(`a \"b\"`), `a \"b\"`, "", 1},
 		{chat(`a\\`), chat("two"), chat(`three\\`), `three\\`, "", 1},
 		{chat("one"), chat("two"), chat(""), "", "", 0},
+		{chat("one"), chat("two"), chat("a\n\nb"), "", "", 0},
+		{chat("one"), chat("two"), chat("a\rb"), "", "", 0},
 		{chat("one"), chat("one"), chat("one"), "", "", 0},
 		{chat("one"), chat("two"), strings.Replace(chat("three"), "null", `"stop"`, 1), "", "", 0},
 		{chat("one"), chat("two"), strings.Replace(chat("three"), `"},"f`, `","role":"x"},"f`, 1), "", "", 0},
@@ -50,5 +52,26 @@ func TestRepeats_Next(t *testing.T) {
 		if r.Forget(); r.Next([]byte(row.next)).Len != 0 {
 			t.Errorf("%q repeats what was forgotten", row.next)
 		}
+	}
+}
+
+func TestRepeats_NextLenOfTheSameFrame(t *testing.T) {
+	frame, other := `data: {"delta":" and"}`+"\n\n", `data: {"delta":" or"}`+"\n\n"
+	var r dialect.Repeats
+	if got := r.NextLen([]byte(frame)); got != 0 {
+		t.Errorf("before any frame: got %d bytes, want 0", got)
+	}
+	r.Learn([]byte(frame))
+	for _, row := range []struct {
+		next string
+		want int
+	}{{frame + other, len(frame)}, {other, 0}, {frame[:9], 0}} {
+		if got := r.NextLen([]byte(row.next)); got != row.want {
+			t.Errorf("after %q, %q: got %d bytes, want %d", frame, row.next, got, row.want)
+		}
+	}
+	r.Learn([]byte(other))
+	if third := strings.Replace(frame, "and", "yet", 1); r.NextLen([]byte(third)) != len(third) {
+		t.Errorf("after two frames with other texts: got %d bytes of %q, want %d", r.NextLen([]byte(third)), third, len(third))
 	}
 }
