@@ -21,6 +21,7 @@ type Prelude struct {
 	failure  []byte  // the error in the answer's place, and what follows
 	in       []byte  // that Add is given
 	same     int     // in[:same] is to be sent as it is
+	held     int     // in[same:same+held] is withheld, and nothing before it; not in withheld yet
 	out      []byte  // is to be sent in its place; empty: nothing else is
 
 	shown    bool // the client has been sent a part of the answer
@@ -237,7 +238,7 @@ func (p *Prelude) take(frame []byte) {
 		p.show(frame)
 		p.repeats.Learn(frame)
 		p.blocks, p.open = p.base+p.begun, p.block == reasoningBlock
-	case len(p.withheld)+len(frame) > MaxWithheld:
+	case p.held+len(p.withheld)+len(frame) > MaxWithheld:
 		p.over = true
 		p.show(frame)
 	default:
@@ -254,72 +255,17 @@ func (p *Prelude) takeMore(b []byte) (n int) {
 	if p.again || p.over && !p.watch {
 		return 0
 	}
-	if n = p.repeats.Next(b).Len; n == 0 || len(p.withheld)+n > MaxWithheld {
+	if n = p.repeats.Next(b).Len; n == 0 || p.held+len(p.withheld)+n > MaxWithheld {
 		return 0
 	}
 	p.frames++
-	if len(p.withheld) > 0 {
+	if p.held+len(p.withheld) > 0 {
 		p.withhold(b[:n])
 		return n
 	}
 	p.sent = p.frames
 	p.send(b[:n])
 	return n
-}
-
-// show sends what is withheld, and a frame.
-func (p *Prelude) show(frame []byte) {
-	p.flush()
-	p.send(frame)
-	p.shown, p.sent = true, p.frames
-	p.crlf = bytes.HasSuffix(frame, []byte("\r\n"))
-}
-
-// withhold withholds a frame. There may be thousands, so that the room for them doubles.
-func (p *Prelude) withhold(frame []byte) {
-	if len(p.withheld)+len(frame) > cap(p.withheld) {
-		p.withheld = slices.Grow(p.withheld, max(len(p.withheld), 4<<10)+len(frame))
-	}
-	p.withheld = append(p.withheld, frame...)
-}
-
-// flush sends what is withheld.
-func (p *Prelude) flush() {
-	if p.same == 0 && len(p.out) == 0 {
-		p.out, p.withheld = p.withheld, p.out
-		return
-	}
-	p.send(p.withheld)
-	p.withheld = p.withheld[:0]
-}
-
-// pass sends what is withheld and the rest, and follows nothing any more.
-func (p *Prelude) pass(rest []byte) {
-	p.over, p.again, p.watch = true, false, false
-	p.show(rest)
-	p.withheld, p.rest = nil, nil
-}
-
-// send adds bytes to those that Add returns, without a copy where they are those that it was given.
-func (p *Prelude) send(b []byte) {
-	switch {
-	case len(b) == 0:
-	case len(p.out) == 0 && p.same+len(b) <= len(p.in) && &p.in[p.same] == &b[0]:
-		p.same += len(b)
-	default:
-		if len(p.out) == 0 {
-			p.out = append(p.out, p.in[:p.same]...)
-		}
-		p.out = append(p.out, b...)
-	}
-}
-
-// sending returns what is to be sent.
-func (p *Prelude) sending() []byte {
-	if len(p.out) > 0 {
-		return p.out
-	}
-	return p.in[:p.same]
 }
 
 // merged returns a frame of an answer that follows another one; nil: it is left out.

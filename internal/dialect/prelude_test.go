@@ -1,6 +1,8 @@
 package dialect_test
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,5 +102,45 @@ func TestPrelude_WithholdsNoMoreThanItsBound(t *testing.T) {
 	}
 	if got != want || p.Restartable() {
 		t.Errorf("sent %d bytes, restartable %v, want %d and false", len(got), p.Restartable(), len(want))
+	}
+}
+
+// TestPrelude_SendsTheSameHoweverItComes checks that no frame is lost or moved where frames are withheld, with those
+// that are of no answer among them, and that what is withheld for a moment only is not copied.
+func TestPrelude_SendsTheSameHoweverItComes(t *testing.T) {
+	const (
+		comment = ": ping\n\n"
+		calls   = `data: {"id":"1","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"%"}}]},"finish_reason":null}]}` + "\n\n"
+		end     = `data: {"id":"1","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}` + "\n\n"
+	)
+	role := said(`""`)
+	for _, tt := range []struct {
+		name   string
+		frames []string
+		want   string // "": what comes, in that order
+		copied bool
+	}{
+		{"text", []string{role, said(`"a"`), said(`"b"`), said(`"c"`)}, "", false},
+		{"reasoning", []string{role, thought(`"a"`), thought(`"b"`), said(`"c"`)}, "", false},
+		{"a call", []string{role, calls, strings.Replace(calls, "%", "!", 1), end}, "", false},
+		{"a comment first", []string{comment, role, said(`"a"`)}, "", false},
+		{"a comment among it", []string{role, calls, comment, calls, end}, comment + role + calls + calls + end, true},
+	} {
+		all := strings.Join(tt.frames, "")
+		want := cmp.Or(tt.want, all)
+		for size := 1; size <= len(all); size++ {
+			p, got := newPrelude(t, dialect.OpenAIChat()), ""
+			for part := range slices.Chunk([]byte(all), size) {
+				send, _ := p.Add(part)
+				got += string(send)
+			}
+			if got += string(p.End()); got != want {
+				t.Errorf("%s, %d bytes at a time: sent %q, want %q", tt.name, size, got, want)
+			}
+		}
+		in := []byte(all)
+		if send, _ := newPrelude(t, dialect.OpenAIChat()).Add(in); (&send[0] != &in[0]) != tt.copied {
+			t.Errorf("%s, at once: sent a copy: %t, want %t", tt.name, !tt.copied, tt.copied)
+		}
 	}
 }
