@@ -79,18 +79,18 @@ func (k *call) begin(p []byte) { k.p, k.n, k.err = p, 0, nil }
 // end returns the result, as a net.TCPConn does. failed is why the call could not be made, such as a deadline.
 func (k *call) end(name string, c *Conn, failed error) (n int, err error) {
 	k.p = nil
-	if op, ok := failed.(*net.OpError); ok {
-		failed = op.Err
-	}
+	op, ok := failed.(*net.OpError) // of its own, so that it can be changed: each request of a server has one
 	switch {
+	case ok:
 	case failed != nil:
-		err = failed
+		op = &net.OpError{Err: failed}
 	case k.err != nil:
-		err = os.NewSyscallError(name, k.err)
+		op = &net.OpError{Err: os.NewSyscallError(name, k.err)}
 	default:
 		return k.n, nil
 	}
-	return k.n, &net.OpError{Op: name, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+	op.Op, op.Net, op.Source, op.Addr = name, "tcp", c.LocalAddr(), c.RemoteAddr()
+	return k.n, op
 }
 
 // read reads once; false: there is nothing yet.
