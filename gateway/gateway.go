@@ -123,7 +123,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has it anyway
 	var own *receive.Body
 	if _, bound := r.Body.(*receive.Body); !bound { // else the server in front of the gateway finishes
-		own = receive.Bound(w, r, passLimits())
+		own = receive.Bound(w, r, receive.Unread())
 	}
 	g.serve(w, r, s, up, rest)
 	own.Finish(w)

@@ -58,12 +58,9 @@ func (g *Gateway) newPassThrough(s *setup, up *upstream) *httputil.ReverseProxy 
 	}
 }
 
-// passLimits are those of a body that is not read here: it may be as slow as the upstream takes it.
-func passLimits() receive.Limits { return receive.Limits{Pause: receive.Default().Pause} }
-
 // passThrough proxies a request that asks for no answer.
 func (g *Gateway) passThrough(w http.ResponseWriter, r *http.Request, u *upstream, to endpoint) {
-	received := receive.Bound(w, r, passLimits())
+	received := receive.Bound(w, r, receive.Unread())
 	out := r.WithContext(r.Context())
 	out.Header = r.Header.Clone()
 	query := r.URL.RawQuery

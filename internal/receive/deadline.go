@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,7 +29,13 @@ type conn struct {
 	mu     sync.Mutex
 	wanted time.Time // the read deadline; zero: none
 	set    time.Time // that the connection below has, which is no later
+
+	interrupted atomic.Bool // set is one that is always past
 }
+
+// resumeTime is the first deadline after one that was past. It is earlier than those that net/http sets for the next
+// request, which then need not be set.
+const resumeTime = 5 * time.Second
 
 // NetConn returns the connection below.
 func (c *conn) NetConn() net.Conn { return c.Conn }
@@ -41,7 +48,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	if t.IsZero() || !c.set.IsZero() && !t.Before(c.set) {
 		return nil
 	}
-	return c.apply()
+	return c.apply(t)
 }
 
 // SetDeadline implements net.Conn.
@@ -51,6 +58,9 @@ func (c *conn) SetDeadline(t time.Time) error {
 
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
+	if c.interrupted.Load() {
+		c.resume()
+	}
 	for {
 		n, err := c.Conn.Read(p)
 		if n > 0 || err == nil || !errors.Is(err, os.ErrDeadlineExceeded) || !c.goesOn() {
@@ -63,11 +73,27 @@ func (c *conn) Read(p []byte) (int, error) {
 func (c *conn) goesOn() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.wanted.Equal(c.set) && c.apply() == nil
+	return !c.wanted.Equal(c.set) && c.apply(c.wanted) == nil
 }
 
-// apply sets the wanted deadline. mu is held.
-func (c *conn) apply() error {
-	c.set = c.wanted
-	return c.Conn.SetReadDeadline(c.set)
+// resume lets the connection be read again after a past deadline, by which net/http ends a read, unless that one
+// holds. The read would fail first otherwise.
+func (c *conn) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wanted.Equal(c.set) {
+		return
+	}
+	t := c.wanted
+	if soon := time.Now().Add(resumeTime); t.After(soon) {
+		t = soon
+	}
+	_ = c.apply(t) // the read fails if it cannot be set
+}
+
+// apply sets the deadline of the connection below. mu is held.
+func (c *conn) apply(t time.Time) error {
+	c.set = t
+	c.interrupted.Store(t.Unix() == 1) // as net/http does
+	return c.Conn.SetReadDeadline(t)
 }

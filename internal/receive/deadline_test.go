@@ -11,10 +11,15 @@ import (
 	"github.com/ridethrough/ridethrough/internal/receive"
 )
 
-// counted is a connection that counts how often its read deadline is set.
+// counted is a connection that counts its reads, and how often its read deadline is set.
 type counted struct {
 	net.Conn
-	sets int
+	sets, reads int
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	c.reads++
+	return c.Conn.Read(p)
 }
 
 func (c *counted) SetReadDeadline(t time.Time) error {
@@ -52,17 +57,29 @@ func readsUntil(t *testing.T, c net.Conn) time.Duration {
 	return time.Since(began)
 }
 
+// The deadlines of TestListener_LastDeadlineHolds that are no time from now.
+const (
+	none      = time.Duration(-1)
+	interrupt = time.Duration(-2)
+)
+
+// interrupted is the deadline by which net/http ends a read.
+var interrupted = time.Unix(1, 0)
+
 func TestListener_LastDeadlineHolds(t *testing.T) {
 	tests := []struct {
 		name      string
-		deadlines []time.Duration // from now; below 0: none
+		deadlines []time.Duration // from now
 		want      time.Duration
 	}{
 		{"one", []time.Duration{5 * time.Second}, 5 * time.Second},
 		{"a later one", []time.Duration{5 * time.Second, time.Minute}, time.Minute},
 		{"an earlier one", []time.Duration{time.Minute, 5 * time.Second}, 5 * time.Second},
-		{"none between two", []time.Duration{5 * time.Second, -1, time.Minute}, time.Minute},
-		{"a past one, moved", []time.Duration{0, -1, time.Minute}, time.Minute},
+		{"none between two", []time.Duration{5 * time.Second, none, time.Minute}, time.Minute},
+		{"a past one, moved", []time.Duration{0, none, time.Minute}, time.Minute},
+		{"an interrupt, moved", []time.Duration{time.Minute, interrupt, none, 10 * time.Minute}, 10 * time.Minute},
+		{"an interrupt, moved a little", []time.Duration{interrupt, none, time.Second}, time.Second},
+		{"an interrupt", []time.Duration{time.Minute, interrupt}, 0},
 		{"a past one", []time.Duration{time.Minute, 0}, 0},
 	}
 	for _, test := range tests {
@@ -70,8 +87,11 @@ func TestListener_LastDeadlineHolds(t *testing.T) {
 			c, _, _ := accepted(t)
 			for _, d := range test.deadlines {
 				at := time.Now().Add(d)
-				if d < 0 {
+				switch d {
+				case none:
 					at = time.Time{}
+				case interrupt:
+					at = interrupted
 				}
 				if err := c.SetReadDeadline(at); err != nil {
 					t.Fatalf("%s: set the deadline: %v", test.name, err)
@@ -130,6 +150,34 @@ func TestListener_LaterDeadlinesAreNotSetAtOnce(t *testing.T) {
 		}
 		if below.sets != 1 {
 			t.Errorf("400 deadlines, each later than the first: got %d set below, want 1", below.sets)
+		}
+	})
+}
+
+func TestListener_RequestNeedsTwoDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const requests = 10
+		c, below, client := accepted(t)
+		go func() { _, _ = client.Write(make([]byte, 2*requests)) }()
+		read := func() {
+			if _, err := c.Read(make([]byte, 1)); err != nil {
+				t.Fatalf("read: %v", err)
+			}
+		}
+		for range requests { // as net/http does
+			_ = c.SetReadDeadline(interrupted)
+			_ = c.SetReadDeadline(time.Time{})
+			_ = c.SetReadDeadline(time.Now().Add(5 * time.Minute))
+			read()
+			_ = c.SetReadDeadline(time.Time{})
+			_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+			read()
+			_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
+			_ = c.SetReadDeadline(time.Time{})
+		}
+		if want := 2 * requests; below.sets != want || below.reads != want {
+			t.Errorf("%d requests that are read twice and interrupted once: got %d deadlines and %d reads, want %d of each",
+				requests, below.sets, below.reads, want)
 		}
 	})
 }

@@ -28,6 +28,9 @@ func Default() Limits {
 	return Limits{Pause: 30 * time.Second, Total: 10 * time.Minute, Rate: 16 << 10}
 }
 
+// Unread returns the limits for a body that is not read here, or not yet: it may be as slow as it is taken elsewhere.
+func Unread() Limits { return Limits{Pause: Default().Pause} }
+
 // Bounds of Drain: for what a client sends of a request that has its answer.
 const (
 	drainBytes = 64 << 20
@@ -62,7 +65,8 @@ type Body struct {
 }
 
 // Bound puts limits on a request's body, in place of those that it has; nil: there is no body. They hold for a
-// body that is not read as well: net/http waits for its rest before it answers.
+// body that is not read as well: net/http waits for its rest before it answers. Limits that leave the client the same
+// time as those before do not begin it anew.
 func Bound(w http.ResponseWriter, r *http.Request, l Limits) *Body {
 	if r.ContentLength == 0 || r.Body == nil {
 		return nil
@@ -74,8 +78,10 @@ func Bound(w http.ResponseWriter, r *http.Request, l Limits) *Body {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.limits = l
-	b.extend(time.Now())
+	before := b.left()
+	if b.limits = l; !ok || b.left() != before {
+		b.extend(time.Now())
+	}
 	return b
 }
 
@@ -110,7 +116,17 @@ func (b *Body) tooSlow() error {
 
 // extend moves the deadline of the connection to the time that is left, which it returns.
 func (b *Body) extend(now time.Time) (left time.Duration) {
-	left = time.Hour // more than any connection's
+	left = b.left()
+	if moved := now.Add(left).Sub(b.deadline); moved.Abs() > time.Second { // seldom, as it costs a little
+		b.deadline = now.Add(left)
+		_ = b.conn.SetReadDeadline(b.deadline) // not every connection has deadlines
+	}
+	return left
+}
+
+// left returns how long the client may take for its next part.
+func (b *Body) left() time.Duration {
+	left := time.Hour // more than any connection's
 	if b.limits.Pause > 0 {
 		left = b.limits.Pause
 	}
@@ -119,10 +135,6 @@ func (b *Body) extend(now time.Time) (left time.Duration) {
 	}
 	if b.limits.Rate > 0 {
 		left = min(left, Grace+time.Duration(b.received/b.limits.Rate)*time.Second-b.waited)
-	}
-	if moved := now.Add(left).Sub(b.deadline); moved.Abs() > time.Second { // seldom, as it costs a little
-		b.deadline = now.Add(left)
-		_ = b.conn.SetReadDeadline(b.deadline) // not every connection has deadlines
 	}
 	return left
 }

@@ -159,7 +159,7 @@ func New(c Config) *Server {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	b := receive.Bound(w, r, receive.Limits{Pause: receive.Default().Pause})
+	b := receive.Bound(w, r, receive.Unread())
 	if mayBeShown(r) {
 		maps.Copy(w.Header(), s.guards)
 	}
