@@ -35,6 +35,7 @@ func BenchmarkServeHTTP(b *testing.B) {
 			s := server.New(server.Config{Gateway: &fake{serve: drain}, Token: token})
 			r := httptest.NewRequest("POST", "/v1/messages", strings.NewReader(streamed))
 			r.Host = "127.0.0.1:8484"
+			r.Header.Set("Content-Type", "application/json")
 			body, w := r.Body, null{http.Header{}}
 			key, ours := []string{"sk"}, []string{"t0ken"}
 			b.ReportAllocs()

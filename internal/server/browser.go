@@ -3,7 +3,6 @@ package server
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +44,7 @@ const (
 // clientOf returns what has made a request. Browsers send Sec-Fetch-Site where they trust the connection: over TLS
 // and on this machine. Elsewhere only Origin is left, which a GET for an image, say, does not have.
 func (s *Server) clientOf(r *http.Request) client {
-	origins, site := r.Header["Origin"], r.Header.Get("Sec-Fetch-Site")
+	origins, site := r.Header["Origin"], field(r, "Sec-Fetch-Site")
 	switch {
 	case site == "same-origin" || site == "none":
 		return ownPage
@@ -100,7 +99,20 @@ func (s *Server) passBrowser(w http.ResponseWriter, r *http.Request) bool {
 // isResource reports whether a browser opens the answer or makes it a part of a page, such as a script, rather
 // than giving it to a script that has asked.
 func isResource(r *http.Request) bool {
-	return !slices.Contains([]string{"", "empty", "websocket"}, r.Header.Get("Sec-Fetch-Dest")) || r.Header.Get("Service-Worker") != ""
+	switch field(r, "Sec-Fetch-Dest") {
+	case "", "empty", "websocket":
+		return field(r, "Service-Worker") != ""
+	}
+	return true
+}
+
+// field returns the first value of a header given by its canonical name, "" if there is none. Each request is asked
+// for several.
+func field(r *http.Request, name string) string {
+	if values := r.Header[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
 }
 
 // isPagePath reports whether a request is for the page or one of its files.
