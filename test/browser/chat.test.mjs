@@ -119,7 +119,7 @@ test('a turn continues without a browser, and after a restart of the server', as
   await w.down('SIGKILL')
   await w.up()
   const id = address.split('/').at(-1)
-  await until('the turn ends', async () => (await w.get(`conversations/${id}`)).turnId === undefined)
+  await w.turnEnds(id)
   const later = await open(t, address)
   await turnEnds(later)
   assert.equal(await text(later, '.answer .prose'), 'Done.')

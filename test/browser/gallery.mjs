@@ -86,7 +86,7 @@ if (begins('well')) {
   const w = await calm(t, { then: `think:"Let me look."+say:${JSON.stringify(answer)}` })
   const c = await w.post('conversations', { title: 'What is in the attic' })
   await w.post(`conversations/${c.id}/turns`, { text: 'What is in the attic?' })
-  await until('the turn ends', async () => (await w.get(`conversations/${c.id}`)).turnId === undefined)
+  await w.turnEnds(c.id)
   const [incident] = (await w.get('incidents')).incidents
   await take('well', w.page, [
     ...plain(views), ['traffic-open', 'traffic', opened], ['policy-open', 'policy', opened],

@@ -16,7 +16,7 @@ async function troubled(t) {
   await w.call('early')
   const c = await w.post('conversations', { title: 'Files in the attic' })
   await w.post(`conversations/${c.id}/turns`, { text: 'How many?' })
-  await until('the first turn ends', async () => (await w.get(`conversations/${c.id}`)).turnId === undefined)
+  await w.turnEnds(c.id)
   await w.post(`conversations/${c.id}/turns`, { text: 'And now?' })
   await w.post(`conversations/${c.id}/turns`, { text: 'Later' })
   for (const name of ['one', 'two']) void w.call(name).catch(() => {})

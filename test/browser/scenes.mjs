@@ -14,7 +14,7 @@ export async function outage(t, programs, more = {}) {
   await w.call('and again')
   const c = await w.post('conversations', { title: 'What is in the attic' })
   await w.post(`conversations/${c.id}/turns`, { text: 'What is in the attic?' })
-  await until('the first turn ends', async () => (await w.get(`conversations/${c.id}`)).turnId === undefined)
+  await w.turnEnds(c.id)
   await w.post(`conversations/${c.id}/turns`, { text: 'And in the cellar?' })
   await w.post(`conversations/${c.id}/turns`, { text: 'Then look into the garden.' })
   programs.forEach((program, i) => void w.call(`call ${i}`, null, program).catch(() => {}))
