@@ -6,7 +6,7 @@ import { signal, type Signal } from '@preact/signals'
 export type Received<V> = V & { readonly received: number }
 
 // Table holds rows by key. A changed row shows at once; added and removed rows show with the next commit.
-export class Table<K, V> {
+export class Table<K, V extends object> {
   readonly keys = signal<readonly K[]>([])
   readonly version = signal(0)
   private rows = new Map<K, Signal<Received<V>>>()
@@ -43,16 +43,18 @@ export class Table<K, V> {
     this.changed = this.moved = true
   }
 
+  // put adds a value, or replaces its row's. The value is the table's from here on.
   put(v: V, received: number): void {
     const key = this.keyOf(v)
     const row = this.rows.get(key)
+    const value = Object.assign(v, { received })
     this.changed = true
     if (row) {
-      row.value = { ...v, received }
+      row.value = value
       this.moved ||= this.order !== undefined
       return
     }
-    this.rows.set(key, signal({ ...v, received }))
+    this.rows.set(key, signal(value))
     this.moved = true
   }
 

@@ -28,15 +28,25 @@ interface Target {
   format: ((left: number) => string) | undefined
 }
 
-const targets = new Map<HTMLElement, Target>()
+const targets = new Map<HTMLElement, { current: Target }>()
 const shortestTick = 200 // ms between two ticks, however many countdowns there are
 let timer: ReturnType<typeof setTimeout> | undefined
+let isSoon = false // timer is for a tick at once
+
+// soon makes one tick follow, for all countdowns that change now.
+function soon(): void {
+  if (isSoon) return
+  isSoon = true
+  clearTimeout(timer)
+  timer = setTimeout(tick)
+}
 
 // tick updates all countdowns, and runs again when the next one changes.
 function tick(): void {
   const now = performance.now()
   let next = Infinity
-  for (const [node, t] of targets) {
+  isSoon = false
+  for (const [node, { current: t }] of targets) {
     const left = t.due - now
     write(node, textOf(t, left))
     next = Math.min(next, nextChange(left))
@@ -63,22 +73,25 @@ lostAt.subscribe(() => tick())
 // a brief one shows the time of day alone. format replaces the text for other uses.
 export function Countdown({ due, at, brief = false, format }: { due: number; at?: string | undefined; brief?: boolean; format?: (left: number) => string }) {
   const ref = useRef<HTMLSpanElement>(null)
-  const show = () => ref.current && write(ref.current, textOf({ due, at, brief, format }, due - performance.now()))
-  useLayoutEffect(() => void show(), []) // before it is first painted: a countdown is never empty
+  const target = useRef<Target>({ due, at, brief, format })
+  useLayoutEffect(() => { // before it is painted: a countdown is never empty
+    const node = ref.current
+    const t = (target.current = { due, at, brief, format })
+    if (node) write(node, textOf(t, due - performance.now()))
+    if (node && targets.has(node)) soon()
+  }, [due, at, brief, format])
   useEffect(() => {
     const node = ref.current
     if (!node) return
-    const t = { due, at, brief, format }
     const stop = observe(node, (inView) => {
-      if (inView) targets.set(node, t)
+      if (inView) targets.set(node, target)
       else targets.delete(node)
-      if (inView) tick()
+      if (inView) soon()
     })
-    show()
     return () => {
       stop()
       targets.delete(node)
     }
-  }, [due, at, brief, format])
+  }, [])
   return <span ref={ref} class="timer" role="timer" />
 }

@@ -40,6 +40,11 @@ test('clock: instants in the time zone of the reader', () => {
   assert.equal(moment(due), '15:04:07')
   assert.equal(dated(due, new Date('2026-11-21T20:00:00Z')), '15:04')
   assert.equal(dated(due, new Date('2026-11-22T20:00:00Z')), 'Sat, Nov 21, 15:04')
+  const early = '2026-11-03T00:05:09Z'
+  assert.equal(clock(early, Date.parse('2026-11-02T12:04:00Z')), '00:05 on Nov 3')
+  assert.equal(clock(early, Date.parse('2026-11-02T12:06:00Z')), '00:05')
+  assert.equal(moment(early), '00:05:09')
+  assert.equal(dated(early, new Date('2026-11-04T20:00:00Z')), 'Tue, Nov 3, 00:05')
 })
 
 test('attempt: counts retries from 1, and names the deadline where there is no limit', () => {
