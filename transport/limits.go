@@ -76,7 +76,7 @@ type watchdog struct {
 	seen    uint64        // answers to others when the try began
 	longer  atomic.Bool   // it goes on although first is over
 	began   time.Time
-	cancel  context.CancelCauseFunc // ends the try's context
+	ctx     tryContext
 	timer   *time.Timer
 	content *time.Timer  // until the first content; nil: it has no end
 	outcome atomic.Int32 // of the wait for it; 0: it waits
@@ -104,7 +104,7 @@ func (l Limits) start(ctx context.Context, n, silent int) (context.Context, *wat
 	if learned = l.lengthen(learned, silent); learned > 0 && (w.first == 0 || learned < w.first) {
 		w.first, w.learned, w.seen = learned, true, seen
 	}
-	ctx, w.cancel = context.WithCancelCause(ctx)
+	w.ctx.Context = ctx
 	w.waiting.Store(w.first > 0)
 	w.timer = time.AfterFunc(cmp.Or(l.left(w.first, n), l.Idle, math.MaxInt64), w.expire) // not 0: it would fire before Stop
 	if w.first == 0 {
@@ -113,7 +113,7 @@ func (l Limits) start(ctx context.Context, n, silent int) (context.Context, *wat
 	if !l.Content.IsZero() {
 		w.content = time.AfterFunc(time.Until(l.Content), w.expireContent)
 	}
-	return ctx, w
+	return &w.ctx, w
 }
 
 // idle returns the limit between two bytes. Before the first content it is no longer than the learned one.
@@ -220,7 +220,7 @@ func (w *watchdog) learn() {
 // fail ends the try with a fault.
 func (w *watchdog) fail(f *fault.Error) {
 	w.expired.Store(f)
-	w.cancel(f)
+	w.ctx.end(f)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.src != nil {
@@ -243,7 +243,7 @@ func (w *watchdog) end() {
 	if w != nil {
 		w.timer.Stop()
 		w.answered()
-		w.cancel(nil)
+		w.ctx.end(nil)
 	}
 }
 

@@ -186,3 +186,26 @@ func TestBody_EarlyCloseKeepsTheConnectionIfTheRestIsThere(t *testing.T) {
 		})
 	}
 }
+
+// watchedContext is a context that counts what is registered at it.
+type watchedContext struct {
+	context.Context
+	registered, stopped int
+}
+
+func (w *watchedContext) AfterFunc(f func()) (stop func() bool) {
+	w.registered++
+	unlink := context.AfterFunc(w.Context, f)
+	return func() bool { w.stopped++; return unlink() }
+}
+
+func TestTransport_CancelByAContextsOwnAfterFunc(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := &watchedContext{Context: leaveAfter(t, 10*time.Second)}
+		s := serve(t, func(_ net.Conn, in *bufio.Reader) { _, _ = io.Copy(io.Discard, in) })
+		_, err := s.ours(t).RoundTrip(request("POST", "http://upstream/", "{}")(ctx))
+		if err != errLeft || ctx.registered != 1 || ctx.stopped != 1 {
+			t.Errorf("got %v, registered %d times, stopped %d, want %v, 1, 1", err, ctx.registered, ctx.stopped, errLeft)
+		}
+	})
+}

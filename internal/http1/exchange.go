@@ -52,11 +52,22 @@ func newExchange(t *Transport, req *http.Request, b body) *exchange {
 	return x
 }
 
+// afterFunc is [context.AfterFunc], without what that costs where the context has a method for it.
+func afterFunc(ctx context.Context, f func()) (stop func() bool) {
+	if c, ok := ctx.(interface {
+		AfterFunc(f func()) (stop func() bool)
+	}); ok {
+		return c.AfterFunc(f)
+	}
+	if ctx.Done() == nil {
+		return nil
+	}
+	return context.AfterFunc(ctx, f)
+}
+
 // run sends the request and reads the head of its answer.
 func (x *exchange) run(head []byte) error {
-	if x.ctx.Done() != nil {
-		x.unwatch = context.AfterFunc(x.ctx, x.abort)
-	}
+	x.unwatch = afterFunc(x.ctx, x.abort)
 	req := x.resp.Request
 	x.up.start(head, req.GetBody != nil)
 	if x.up.broken() {
