@@ -17,15 +17,14 @@ import (
 type Writer struct {
 	ResponseWriter http.ResponseWriter
 
-	control *http.ResponseController // nil: nothing has been written
-	stall   countdown                // of the write in progress
+	control http.ResponseController
+	stall   countdown // of the write in progress
 }
 
 // Write sends bytes at once. It fails if the client reads none of them for so long, and then all later ones fail.
 func (w *Writer) Write(p []byte, limit time.Duration) error {
-	if w.control == nil {
-		w.control = http.NewResponseController(w.ResponseWriter)
-		w.stall.end = w.cut
+	if w.stall.wait == nil {
+		w.control, w.stall.wait = *http.NewResponseController(w.ResponseWriter), w
 	}
 	w.stall.begin(limit)
 	defer w.stall.pause()
@@ -38,8 +37,8 @@ func (w *Writer) Write(p []byte, limit time.Duration) error {
 	return nil // it sends at once anyway, or buffers, which cannot be changed
 }
 
-// cut ends the write in progress.
-func (w *Writer) cut() {
+// end ends the write in progress.
+func (w *Writer) end() {
 	_ = w.control.SetWriteDeadline(time.Unix(1, 0)) // not every connection has deadlines
 }
 
@@ -49,10 +48,15 @@ func (w *Writer) Close() { w.stall.stop() }
 // WithTimeout is [context.WithTimeout] in time in which the process ran.
 func WithTimeout(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	c := &countdown{end: func() { cancel(context.DeadlineExceeded) }}
+	c := &countdown{wait: canceling(cancel)}
 	c.begin(limit)
 	return ctx, func() { c.stop(); cancel(context.Canceled) }
 }
+
+// canceling is a wait that ends with a context.
+type canceling context.CancelCauseFunc
+
+func (cancel canceling) end() { cancel(context.DeadlineExceeded) }
 
 // ticks is how many parts a limit has. A stall of any length takes one of them.
 const ticks = 20
@@ -60,7 +64,7 @@ const ticks = 20
 // countdown ends a wait that outlasts its ticks. Its timer outlasts a short wait, so that many short ones in a row
 // set it only once.
 type countdown struct {
-	end func() // called once, if the wait in progress takes too long
+	wait interface{ end() } // ended once, if the wait in progress takes too long; nil: there was none yet
 
 	mu    sync.Mutex
 	timer *time.Timer   // nil: there was no wait yet
@@ -101,7 +105,7 @@ func (c *countdown) tick() {
 		c.every = 0
 	case 1:
 		c.every, c.left = 0, 0
-		c.end()
+		c.wait.end()
 	default:
 		c.left--
 		c.timer.Reset(c.every)

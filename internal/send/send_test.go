@@ -137,3 +137,23 @@ func TestWithTimeout_Ends(t *testing.T) {
 		}
 	})
 }
+
+// discard is a client that takes everything.
+type discard struct{ http.ResponseWriter }
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+func (discard) Flush() {}
+
+func TestWriter_AllocatesOnlyATimer(t *testing.T) {
+	client, part := http.ResponseWriter(discard{}), []byte("an answer")
+	if got := testing.AllocsPerRun(100, func() {
+		w := send.Writer{ResponseWriter: client}
+		if err := w.Write(part, time.Minute); err != nil {
+			t.Fatalf("write: %v", err)
+		}
+		w.Close()
+	}); got > 3 {
+		t.Errorf("an answer of one write: got %v allocations, want those of the writer, its timer and what that calls", got)
+	}
+}
