@@ -60,7 +60,7 @@ func (w *awayRequests) put(a *awayRequest, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.remove(a.fleetKey)
-	if a.state == overThere || a.last.Fault == nil && a.state != keptThere || !a.until.After(now) {
+	if a.state == overThere || a.last.Fault == nil && !a.state.isAnswered() || !a.until.After(now) {
 		return
 	}
 	if w.n.Load() >= maxAway {
@@ -118,7 +118,7 @@ func (w *awayRequests) take(key string, again bool, now time.Time) *awayRequest 
 	defer w.mu.Unlock()
 	a := w.all[key[:scopeLength]][key]
 	switch {
-	case a == nil || a.state == keptThere || !a.until.After(now):
+	case a == nil || a.state.isAnswered() || !a.until.After(now):
 		return nil
 	case a.state == heldThere && !again && slices.Contains(w.members, a.from):
 		return nil

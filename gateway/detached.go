@@ -53,7 +53,8 @@ func (c *call) detaches() bool {
 	return len(d.Agents) > 0 && d.includes(c.client())
 }
 
-// replayedHeader marks an answer that an earlier request of the same meaning was given, whose client has left.
+// replayedHeader is "true" on an answer that an earlier request of the same meaning was given, whose client has left, and
+// "false" where another gateway of the fleet has such an answer and it could not be had.
 const replayedHeader = "X-Ridethrough-Replayed"
 
 // keepAnswer begins to keep the answer that the call is about to send, for when its client leaves.
@@ -193,14 +194,17 @@ func (c *call) endKept(whole bool) {
 	c.kept = nil
 	k.finish(whole)
 	k.mu.Lock()
-	use := k.left && k.end == io.EOF
+	left, isWhole := k.left, k.end == io.EOF
 	k.until = time.Now().Add(c.setup.detached.Time)
 	k.mu.Unlock()
-	if !use {
+	if !left || !isWhole {
 		c.gateway.coalescer.drop(k)
+		if isWhole {
+			c.gateway.answeredAnew(k)
+		}
 		return
 	}
 	time.AfterFunc(c.setup.detached.Time, func() { c.gateway.coalescer.drop(k) })
-	c.gateway.offer(k, c.setup)
+	c.offer(k)
 	c.clientLeft()
 }

@@ -42,6 +42,7 @@ type Event struct {
 	Detached  bool              // the client has left, and its answer is read on for when it sends the request again
 	Completed Completed         // an answer is whole that had broken off after its first content; zero: see the other fields
 	Replayed  int64             // the ID of the request before whose answer, read on or in progress, the client is given; 0: none
+	Unshared  *Unshared         // the answer for a client that has left is at one gateway of the fleet only; nil: see the other fields
 	Status    int               // with turn.Sealed, of the answer; 0: the client left, or its connection was cut
 	Used      ratelimit.Charged // with turn.Sealed, what the answer has cost; zero: unknown
 }

@@ -32,7 +32,11 @@ const (
 	failed    heldState = "failed" // it was given up
 	overThere heldState = "over"   // it is answered, and its client has that
 	keptThere heldState = "kept"   // it is answered, and its client has left: the answer is in [Fleet.Answers]
+	onlyThere heldState = "only"   // likewise, but the answer is at that gateway only
 )
+
+// isAnswered reports whether there is an answer, which its client has left.
+func (s heldState) isAnswered() bool { return s == keptThere || s == onlyThere }
 
 // heldEntry is what a gateway tells of a request: nothing of what is in it, and no instants, as clocks differ. Its
 // times count from when it is sent; 0: none.

@@ -40,7 +40,7 @@ type keptAnswer struct {
 	readers int
 	dropped bool
 	until   time.Time // it is kept; zero: it goes on
-	offered bool      // to the other gateways
+	state   heldState // of its request, as the other gateways are told; "": they are not
 }
 
 // errNotKept ends an answer that is not kept to its end.

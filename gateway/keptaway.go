@@ -64,49 +64,69 @@ type storedAnswer struct {
 	Watched  bool         `json:"watched"`
 }
 
+// Unshared says that an answer for a client that has left is at one gateway of the fleet only.
+type Unshared struct {
+	Replica string // that has it, where the client has come back to another one, and its request is sent anew; "": this one
+	Err     error  // why it is not kept for all, or could not be had; nil: that is known there
+}
+
 // offer keeps the answer, whose client has left, for the other gateways too, and tells them.
-func (g *Gateway) offer(k *keptAnswer, setup *setup) {
-	if setup.fleet == nil || setup.fleet.Answers == nil || k.inFleet.key == "" {
+func (c *call) offer(k *keptAnswer) {
+	fleet := c.setup.fleet
+	if fleet == nil || fleet.Answers == nil || k.inFleet.key == "" {
 		return
 	}
-	answer, err := k.seal()
-	if err != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), keepTime)
-	defer cancel()
-	if setup.fleet.Answers.Keep(ctx, k.inFleet.key, answer, setup.detached.Time) != nil {
-		return
+	state := keptThere
+	if err := c.keepForFleet(k); err != nil {
+		c.emit(Event{Unshared: &Unshared{Err: err}})
+		state = onlyThere
 	}
 	k.mu.Lock()
 	over := k.dropped
-	k.offered = !over
-	k.mu.Unlock()
-	if over { // a client has it by now
-		setup.fleet.Answers.Drop(k.inFleet.key)
+	if !over {
+		k.state = state
 	}
-	g.tellKept(k, time.Now())
+	k.mu.Unlock()
+	if over && state == keptThere { // a client has it by now
+		fleet.Answers.Drop(k.inFleet.key)
+	}
+	c.gateway.tellKept(k, time.Now())
 }
 
-// tellKept tells the fleet of an answer that is kept for it.
+// keepForFleet keeps the answer where all gateways find it.
+func (c *call) keepForFleet(k *keptAnswer) error {
+	answer, err := k.seal()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), keepTime)
+	defer cancel()
+	return c.setup.fleet.Answers.Keep(ctx, k.inFleet.key, answer, c.setup.detached.Time)
+}
+
+// tellKept tells the fleet of an answer that is kept.
 func (g *Gateway) tellKept(k *keptAnswer, now time.Time) {
 	k.mu.Lock()
 	f := failedRequest{fleetKey: k.inFleet.key, at: now, until: k.until}
-	told := k.offered && !k.dropped
+	state, over := k.state, k.dropped
 	k.mu.Unlock()
-	if told {
-		g.tell(&f, keptThere, now)
+	if state != "" && !over {
+		g.tell(&f, state, now)
 	}
 }
 
 // delivered tells the fleet that a client has the answer.
 func (g *Gateway) delivered(k *keptAnswer) {
 	k.mu.Lock()
-	offered := k.offered
+	state := k.state
 	k.mu.Unlock()
-	if fleet := g.setup.Load().fleet; offered && fleet != nil {
-		g.away.forget(k.inFleet.key)
-		g.tell(&failedRequest{fleetKey: k.inFleet.key}, overThere, time.Now())
+	fleet := g.setup.Load().fleet
+	if state == "" || fleet == nil {
+		return
+	}
+	g.away.forget(k.inFleet.key)
+	g.tell(&failedRequest{fleetKey: k.inFleet.key}, overThere, time.Now())
+	if state == keptThere {
 		fleet.Answers.Drop(k.inFleet.key)
 	}
 }
@@ -139,8 +159,11 @@ func (c *call) keptElsewhere() *keptAnswer {
 	if key == "" || m == nil {
 		return nil
 	}
-	until := g.away.keptUntil(key, time.Now())
-	if until.IsZero() {
+	from, state, until := g.away.answered(key, time.Now())
+	if state != keptThere {
+		if state == onlyThere {
+			c.isSentAnew(from, nil)
+		}
 		return nil
 	}
 	if !c.isIdentified() { // its key is known from the same request before
@@ -150,13 +173,15 @@ func (c *call) keptElsewhere() *keptAnswer {
 	defer cancel()
 	answer, err := fleet.Answers.Get(ctx, key)
 	if err != nil || answer == nil {
+		c.isSentAnew(from, err)
 		return nil
 	}
 	k := &keptAnswer{
 		requestKey: c.key(), meaning: *m, inFleet: answerID{key, c.secretInFleet}, record: g.spool.NewRecord(),
-		left: true, end: io.EOF, offered: true, until: until, readers: 1,
+		left: true, end: io.EOF, state: keptThere, until: until, readers: 1,
 	}
-	if k.unseal(answer, c.setup) != nil {
+	if err := k.unseal(answer, c.setup); err != nil {
+		c.isSentAnew(from, err)
 		k.record.Release()
 		return nil
 	}
@@ -165,14 +190,40 @@ func (c *call) keptElsewhere() *keptAnswer {
 	return k
 }
 
-// keptUntil returns until when an answer is kept; zero: none is.
-func (w *awayRequests) keptUntil(key string, now time.Time) (until time.Time) {
+// isSentAnew says, to the client too, that the request is sent anew though another gateway has its answer.
+func (c *call) isSentAnew(from string, err error) {
+	c.emit(Event{Unshared: &Unshared{Replica: from, Err: err}})
+	if k := c.keepalive; k != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.committed {
+			return
+		}
+	}
+	c.w.Header()[replayedHeader] = []string{"false"}
+}
+
+// answeredAnew has the other gateways forget an answer that they have to a request which was answered here.
+func (g *Gateway) answeredAnew(k *keptAnswer) {
+	if k.inFleet.key == "" || g.away.n.Load() == 0 {
+		return
+	}
+	_, state, _ := g.away.answered(k.inFleet.key, time.Now())
+	k.mu.Lock()
+	k.state = state
+	k.mu.Unlock()
+	g.delivered(k)
+}
+
+// answered returns which other gateway has read the answer to a request, where it is, and until when it is kept; "": none
+// has.
+func (w *awayRequests) answered(key string, now time.Time) (from string, state heldState, until time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if a := w.all[key[:scopeLength]][key]; a != nil && a.state == keptThere && a.until.After(now) {
-		until = a.until
+	if a := w.all[key[:scopeLength]][key]; a != nil && a.state.isAnswered() && a.until.After(now) {
+		return a.from, a.state, a.until
 	}
-	return until
+	return "", "", until
 }
 
 // forget forgets a request.

@@ -184,3 +184,61 @@ func TestFleet_AnswersAreAskedForWhereTheyAre(t *testing.T) {
 		}
 	})
 }
+
+// unshared returns the events that say so at a gateway.
+func (w *harness) unshared() (all []gateway.Unshared) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.all {
+		if e.Unshared != nil {
+			all = append(all, *e.Unshared)
+		}
+	}
+	return all
+}
+
+// An answer that cannot be kept for all gateways is at its own, which says so; a client that comes back at another one is
+// told that its request is sent anew.
+func TestFleet_AnswerThatIsNotForAllIsSaidToBe(t *testing.T) {
+	for back := range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			p, kept := aMessage(), &answerStore{away: true}
+			f := newKeepers(t, p, kept)
+			f.all[0].leaveAfter(3500*time.Millisecond, messages, claude)
+			time.Sleep(20 * time.Second)
+			if got := f.all[0].unshared(); len(got) != 1 || got[0].Replica != "" || got[0].Err == nil || got[0].Err.Error() != "away" {
+				t.Errorf("the gateway that has read the answer says %+v, want once that the store is away", got)
+			}
+			resp, text, err := f.all[back].get(messages, claude)
+			want := []string{"true", "false"}[back]
+			if err != nil || text != p.said() || resp.Header.Get(replayed) != want || p.asked != 1+back {
+				t.Errorf("back at gateway %d: %s %q, %v, %q after %d requests; want %q", back, replayed, resp.Header.Get(replayed), err, text, p.asked, want)
+			}
+			if got := f.all[1].unshared(); back == 1 && (len(got) != 1 || got[0].Replica != "r0" || got[0].Err != nil) {
+				t.Errorf("the other gateway says %+v, want that r0 has the answer", got)
+			}
+			synctest.Wait()
+			for i := range 2 {
+				if resp, _, err := f.all[i].get(messages, claude); err != nil || resp.Header.Get(replayed) != "" {
+					t.Errorf("the next request, at gateway %d: %s %q, %v; want an answer of its own", i, replayed, resp.Header.Get(replayed), err)
+				}
+			}
+		})
+	}
+}
+
+// An answer that is kept for all, and cannot be had at the moment, is said to be sent anew too.
+func TestFleet_AnswerThatCannotBeHadIsSentAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, kept := aMessage(), &answerStore{}
+		f := newKeepers(t, p, kept)
+		f.all[0].leaveAfter(3500*time.Millisecond, messages, claude)
+		time.Sleep(20 * time.Second)
+		kept.change(func() { kept.away = true })
+		resp, _, err := f.all[1].get(messages, claude)
+		got := f.all[1].unshared()
+		if err != nil || resp.Header.Get(replayed) != "false" || len(got) != 1 || got[0].Replica != "r0" || got[0].Err == nil {
+			t.Errorf("while the store is away: %s %q, %v, and the events %+v; want that it is sent anew", replayed, resp.Header.Get(replayed), err, got)
+		}
+	})
+}

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -37,34 +38,34 @@ func (a *answers) value(key string) largevalue.Value {
 
 // Keep implements [gateway.Answers]. Of what all replicas may keep each has a part.
 func (a *answers) Keep(ctx context.Context, key string, answer []byte, ttl time.Duration) error {
-	if !a.reserve(key, len(answer), ttl) {
-		return store.ErrTooLarge
+	if err := a.reserve(key, len(answer), ttl); err != nil {
+		return err
 	}
-	err := a.value(key).Save(ctx, answer, ttl)
-	if err != nil {
+	if err := a.value(key).Save(ctx, answer, ttl); err != nil {
 		a.forget(key)
+		return fmt.Errorf("store answer of %d bytes: %w", len(answer), err)
 	}
-	return err
+	return nil
 }
 
 // reserve takes room for an answer, if there is some.
-func (a *answers) reserve(key string, bytes int, ttl time.Duration) bool {
-	now := a.fleet.Clock.Now()
+func (a *answers) reserve(key string, bytes int, ttl time.Duration) error {
+	now, part := a.fleet.Clock.Now(), mostAnswers/a.fleet.Number()
 	a.forget(key)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	sum, kept := bytes, a.stored[:0]
+	sum, kept := 0, a.stored[:0]
 	for _, s := range a.stored {
 		if s.until.After(now) {
 			kept, sum = append(kept, s), sum+s.bytes
 		}
 	}
 	a.stored = kept
-	if sum > mostAnswers/a.fleet.Number() {
-		return false
+	if sum+bytes > part {
+		return fmt.Errorf("%w: answer of %d bytes beside others of %d, of %d that are this gateway's part", store.ErrTooLarge, bytes, sum, part)
 	}
 	a.stored = append(a.stored, storedAnswer{key, bytes, now.Add(ttl)})
-	return true
+	return nil
 }
 
 // forget frees the room of an answer.

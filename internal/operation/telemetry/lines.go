@@ -50,9 +50,23 @@ func progress(log *slog.Logger, e *gateway.Event) {
 		about(log, &e.Call, nil).Warn("answer broke off, and what came then did not continue its text")
 	case e.Completed.Again != 0:
 		about(log, &e.Call, nil).Info("completed an answer that had broken off", "again", e.Completed.Again, "resumed", e.Completed.Resumed, "discardedTokens", e.Completed.Discarded, "text", e.Completed.Text)
+	case e.Unshared != nil:
+		unshared(about(log, &e.Call, nil), e.Unshared)
 	case e.Replayed != 0:
 		about(log, &e.Call, nil).Info("given the answer that an identical request had left", "replayed", e.Replayed)
 	}
+}
+
+// unshared logs that an answer for a client that has left is not for all of a fleet.
+func unshared(log *slog.Logger, u *gateway.Unshared) {
+	if u.Err != nil {
+		log = log.With("error", u.Err.Error())
+	}
+	if u.Replica == "" {
+		log.Warn("answer for a client that has left is at this gateway only")
+		return
+	}
+	log.Warn("sent again, since the answer that an identical request had left is at another gateway", "replica", u.Replica)
 }
 
 // crossed logs that a limit of an upstream is nearly used up.

@@ -492,6 +492,8 @@ func TestLog_OneLinePerTransition(t *testing.T) {
 		{gateway.Event{Detached: true}, `"level":"INFO","model":"gpt-5","msg":"client left, answer is read on"`},
 		{gateway.Event{Completed: gateway.Completed{Again: 2, Discarded: 40}}, `"again":2,"discardedTokens":40,"level":"INFO","model":"gpt-5","msg":"completed an answer that had broken off"`},
 		{gateway.Event{Completed: gateway.Completed{Again: 2, Unjoined: true}}, `"level":"WARN","model":"gpt-5","msg":"answer broke off, and what came then did not continue its text"`},
+		{gateway.Event{Unshared: &gateway.Unshared{Err: errors.New("no room")}}, `"error":"no room","level":"WARN","model":"gpt-5","msg":"answer for a client that has left is at this gateway only"`},
+		{gateway.Event{Unshared: &gateway.Unshared{Replica: "gw-2"}}, `"level":"WARN","model":"gpt-5","msg":"sent again, since the answer that an identical request had left is at another gateway","replica":"gw-2"`},
 		{gateway.Event{Replayed: 7}, `"level":"INFO","model":"gpt-5","msg":"given the answer that an identical request had left","replayed":7`},
 		{gateway.Event{Queued: &ratelimit.Place{Ahead: 3, In: 12 * time.Second, Limit: ratelimit.Limit{Unit: ratelimit.Requests, Limit: 50}}}, `"level":"INFO","model":"gpt-5","msg":"waits for room below a limit of the upstream","request":17,"upstream":"work","why":"3 ahead, 0 of 50 requests/min left, about 12 s"`},
 		{gateway.Event{Admitted: time.Minute}, ""},

@@ -121,6 +121,8 @@ func (t *traces) addStep(c *tracing.Recording, e *gateway.Event) {
 		c.Event("completed", e.At)
 	case e.Replayed != 0:
 		c.Event("replayed", e.At, requestNumber.Int64(e.Replayed))
+	case e.Unshared != nil:
+		c.Event("unshared", e.At)
 	case e.Resent:
 		c.Event("resent", e.At)
 	case e.Detached:
