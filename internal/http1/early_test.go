@@ -22,6 +22,7 @@ import (
 // sizes are bodies of every way of sending.
 var sizes = map[string]func(context.Context) *http.Request{
 	"short":            request("POST", "http://upstream/", "{}"),
+	"short in memory":  request("POST", "http://upstream/", "{}", inMemory),
 	"one block":        request("POST", "http://upstream/", long[:60<<10]),
 	"many blocks":      request("POST", "http://upstream/", long),
 	"in memory":        request("POST", "http://upstream/", long, inMemory),
@@ -299,7 +300,7 @@ func TestTransport_SocketTakesEveryByte(t *testing.T) {
 	})
 	rt := &http1.Transport{}
 	t.Cleanup(rt.CloseIdleConnections)
-	texts := map[string]string{"short": "{}", "one block": long[:60<<10], "far too large": strings.Repeat(long, 64), "far larger still": strings.Repeat(long, 64)}
+	texts := map[string]string{"short": "{}", "short in memory": "{}", "one block": long[:60<<10], "far too large": strings.Repeat(long, 64), "far larger still": strings.Repeat(long, 64)}
 	for name, make := range sizes {
 		req := make(t.Context())
 		req.URL.Host = addr

@@ -226,3 +226,35 @@ func TestTransport_RareRequestsGoToTheFallback(t *testing.T) {
 		}
 	}
 }
+
+// writeCounter counts the writes to a connection.
+type writeCounter struct {
+	net.Conn
+	writes int
+}
+
+func (c *writeCounter) Write(p []byte) (int, error) {
+	c.writes++
+	return c.Conn.Write(p)
+}
+
+func TestTransport_SmallRequestIsOneWrite(t *testing.T) {
+	for name, change := range map[string]func(*http.Request){"read": func(*http.Request) {}, "in memory": inMemory} {
+		synctest.Test(t, func(t *testing.T) {
+			s := serve(t, says(okHi, false))
+			rt, conn := s.ours(t), &writeCounter{}
+			rt.Dial = func(ctx context.Context, network, addr string) (_ net.Conn, err error) {
+				conn.Conn, err = s.dial(ctx, network, addr)
+				return conn, err
+			}
+			resp, err := rt.RoundTrip(request("POST", "http://upstream/", "{}", change)(t.Context()))
+			if err != nil {
+				t.Fatalf("%s: round trip: %v", name, err)
+			}
+			_ = resp.Body.Close()
+			if conn.writes != 1 {
+				t.Errorf("%s: a small request took %d writes, want 1", name, conn.writes)
+			}
+		})
+	}
+}

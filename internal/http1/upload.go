@@ -91,7 +91,9 @@ func (u *upload) load(atHand bool) error {
 	if m, ok := u.body.(memory); ok {
 		if u.out = m.Buffers(u.vec[:1]); len(u.out) > 1 {
 			u.left = 0
-			return u.complete(sizeOf(u.out[1:]))
+			err := u.complete(sizeOf(u.out[1:]))
+			u.join()
+			return err
 		}
 	}
 	if !atHand {
@@ -120,6 +122,18 @@ func (u *upload) load(atHand bool) error {
 		return u.expectEnd()
 	}
 	return nil
+}
+
+// join copies a small body behind the head: one write of both costs less than a list of them.
+func (u *upload) join() {
+	head := u.out[0]
+	if sizeOf(u.out) > int64(cap(head)) {
+		return
+	}
+	for _, part := range u.out[1:] {
+		head = append(head, part...)
+	}
+	u.vec[0], u.out = head, u.vec[:1]
 }
 
 func sizeOf(all net.Buffers) (sum int64) {
@@ -158,7 +172,12 @@ func (u *upload) expectEnd() error {
 func (u *upload) write() (int64, error) {
 	c := u.x.conn
 	if c.raw != nil && sizeOf(u.out) <= socketBuffer {
-		return u.out.WriteTo(c.Conn)
+		if len(u.out) > 1 {
+			return u.out.WriteTo(c.Conn)
+		}
+		n, err := c.Conn.Write(u.out[0])
+		u.out = nil
+		return int64(n), err
 	}
 	if c.SetWriteDeadline(time.Now().Add(writeLimit)) != nil {
 		return 0, os.ErrDeadlineExceeded // a goroutine can wait
