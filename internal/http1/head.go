@@ -56,7 +56,7 @@ func parseHead(head string, lines int, resp *http.Response) error {
 			return nil
 		}
 		name, value, ok := strings.Cut(line, ":")
-		if value = strings.Trim(value, " \t"); !ok || !isToken(name) || !isValue(value) {
+		if value = trim(value); !ok || !isToken(name) || !isValue(value) {
 			return malformed("header line %.64q", line)
 		}
 		name = http.CanonicalHeaderKey(name)
