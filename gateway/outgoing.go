@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -43,10 +44,10 @@ func (c *call) newOutgoing(ctx context.Context, up *upstream) (*http.Request, er
 // outgoingHeader returns the headers for an upstream: the client's without those
 // of its connection, of other APIs and of the gateway.
 func (c *call) outgoingHeader(up *upstream) http.Header {
-	h := make(http.Header, len(c.r.Header)+3)
-	for name, values := range c.r.Header {
-		if !isHopByHop(name) && (!strings.HasPrefix(name, headerPrefix) || name == viaHeader) {
-			h[name] = values
+	h := maps.Clone(c.r.Header) // which is faster than to add one by one
+	for name := range c.r.Header {
+		if isHopByHop(name) || strings.HasPrefix(name, headerPrefix) && name != viaHeader {
+			delete(h, name)
 		}
 	}
 	dropNamed(h, c.r.Header["Connection"])
