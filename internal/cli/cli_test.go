@@ -133,17 +133,7 @@ func startIn(t *testing.T, env []string, args ...string) process {
 		code <- cli.Run(ctx, args, command.Streams{Out: io.Discard, Err: w, Env: lookup(env)})
 		w.Close()
 	}()
-	lines := make(chan map[string]any, 100)
-	go func() {
-		for s := bufio.NewScanner(r); s.Scan(); {
-			line := map[string]any{}
-			if err := json.Unmarshal(s.Bytes(), &line); err != nil {
-				t.Errorf("no JSON on a pipe: %q", s.Text())
-			}
-			lines <- line
-		}
-		close(lines)
-	}()
+	lines := logLines(t, r)
 	stop := func() int { cancel(); return <-code }
 	t.Cleanup(func() {
 		cancel()
@@ -152,6 +142,22 @@ func startIn(t *testing.T, env []string, args ...string) process {
 		<-ended
 	})
 	return process{lines, stop}
+}
+
+// logLines returns the lines of a log as they come. Read them to their end before the test ends.
+func logLines(t *testing.T, log io.Reader) chan map[string]any {
+	lines := make(chan map[string]any, 100)
+	go func() {
+		for s := bufio.NewScanner(log); s.Scan(); {
+			line := map[string]any{}
+			if err := json.Unmarshal(s.Bytes(), &line); err != nil {
+				t.Errorf("no JSON on a pipe: %q", s.Text())
+			}
+			lines <- line
+		}
+		close(lines)
+	}()
+	return lines
 }
 
 // waitForLog waits for the line with a message.

@@ -1,7 +1,7 @@
 package cli_test
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -11,9 +11,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/ridethrough/ridethrough/internal/natstest"
+	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/store/jetstream"
 )
 
 const (
@@ -60,10 +62,17 @@ func TestServe_AnswerOutlivesTheGatewayThatHasReadIt(t *testing.T) {
 	if err != nil || killed.Start() != nil {
 		t.Fatalf("start a gateway: %v", err)
 	}
-	defer func() { _ = killed.Process.Kill(); _ = killed.Wait() }()
-	first := urlIn(t, logs)
+	log := process{lines: logLines(t, logs)}
+	defer func() {
+		_ = killed.Process.Kill()
+		for range log.lines {
+		}
+		_ = killed.Wait()
+	}()
+	first := log.waitForLog(t, "listening")["url"].(string)
 	for other.waitForLog(t, "fleet")["replicas"] != 2.0 {
 	}
+	told := fleetMessages(t, natstest.URL(port))
 	ctx, leave := context.WithCancel(t.Context())
 	resp, err := post(ctx, first, "sk-client")
 	if err != nil {
@@ -72,16 +81,13 @@ func TestServe_AnswerOutlivesTheGatewayThatHasReadIt(t *testing.T) {
 	_, _ = io.ReadFull(resp.Body, make([]byte, 100))
 	leave()
 	_ = resp.Body.Close()
-	<-time.After(time.Second) // the gateway has noticed that the client has left
+	log.waitForLog(t, "client left, answer is read on")
 	close(left)
-	for end := time.Now().Add(20 * time.Second); ; <-time.After(50 * time.Millisecond) {
-		if _, text := call(t, "GET", first+"/-/requests", ""); strings.Contains(text, `"claude-x"`) {
+	for m := range told { // until it is told that the answer is kept for all
+		if bytes.Contains(m.Data, []byte(`"state":"kept"`)) {
 			break
-		} else if time.Now().After(end) {
-			t.Fatalf("the request has not ended after 20 s: %s", text)
 		}
 	}
-	<-time.After(2 * time.Second) // the news is out
 	_ = killed.Process.Kill()
 	for _, tt := range []struct {
 		key      string
@@ -100,17 +106,17 @@ func TestServe_AnswerOutlivesTheGatewayThatHasReadIt(t *testing.T) {
 	}
 }
 
-// urlIn returns the address that a gateway logs.
-func urlIn(t *testing.T, logs io.Reader) string {
+// fleetMessages returns what gateways tell one another.
+func fleetMessages(t *testing.T, url string) <-chan store.Message {
 	t.Helper()
-	s := bufio.NewScanner(logs)
-	for s.Scan() {
-		if _, url, found := strings.Cut(s.Text(), `"url":"`); found && strings.Contains(s.Text(), `"listening"`) {
-			url, _, _ = strings.Cut(url, `"`)
-			go func() { _, _ = io.Copy(io.Discard, logs) }()
-			return url
-		}
+	s, err := jetstream.Dial(t.Context(), jetstream.Remote{URL: url})
+	if err != nil {
+		t.Fatalf("dial the NATS server: %v", err)
 	}
-	t.Fatal("the gateway ended without saying where it listens")
-	return ""
+	t.Cleanup(func() { _ = s.Close(context.WithoutCancel(t.Context())) })
+	messages, err := s.Subscribe(t.Context(), "ridethrough."+config.DefaultFleet+".all")
+	if err != nil {
+		t.Fatalf("subscribe to the fleet: %v", err)
+	}
+	return messages
 }
