@@ -1,6 +1,9 @@
 package conversation
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // A runner remembers so many conversations, so that it only has to read what is new in them, and so many bytes of the
 // images in them.
@@ -34,6 +37,16 @@ func (c *cache) drop(id string) {
 		c.size -= l.size
 		delete(c.logs, id)
 	}
+}
+
+// paused returns since when a conversation is paused, zero if it is not; false: it is not known here.
+func (c *cache) paused(id string) (since time.Time, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.logs[id]; l != nil {
+		return l.paused, true
+	}
+	return since, false
 }
 
 // put puts one back. Where there is no room, some other one goes.

@@ -52,6 +52,17 @@ func (r *Runner) Pause(ctx context.Context, conversation string) error {
 // resumeDelay is until the turn of a conversation looks whether it is resumed whose process died meanwhile.
 const resumeDelay = 5 * time.Second
 
+// IsPaused reports whether a conversation was paused when this runner read its record last, such as for [Runner.Submit].
+// It is read only if that is not known.
+func (r *Runner) IsPaused(ctx context.Context, conversation string) bool {
+	since, known := r.cache.paused(conversation)
+	if !known {
+		v, err := r.Get(ctx, conversation)
+		since, known = v.Paused, err == nil
+	}
+	return known && !since.IsZero()
+}
+
 // Resume ends the pause of a conversation. A wait goes on until its instant, or ends at once if that has passed. The
 // pause counts against no limit of time. To resume a conversation that is not paused changes nothing.
 func (r *Runner) Resume(ctx context.Context, conversation string) error {

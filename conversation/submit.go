@@ -115,6 +115,7 @@ func (r *Runner) accept(ctx context.Context, conversation, id string, in wire.In
 		return "", err
 	}
 	if l.known[id] {
+		r.cache.put(l)
 		return id, nil
 	}
 	if err := may(l); err != nil {

@@ -20,7 +20,7 @@ func (a *API) do(ctx context.Context, id string, c api.Command) (d api.Done, err
 	case "say", "compact", "again":
 		d.ID = ""
 		d.TurnID, err = a.addTurn(ctx, id, c)
-		d.Paused = err == nil && a.isPaused(ctx, id)
+		d.Paused = err == nil && a.Runner.IsPaused(ctx, id)
 	case "stop":
 		err = a.Runner.Stop(ctx, id, c.TurnID)
 	case "now":
@@ -56,12 +56,6 @@ func (a *API) addTurn(ctx context.Context, id string, c api.Command) (turnID str
 		return a.Runner.WaitForWindow(ctx, id, c.ID)
 	}
 	return a.Runner.RetryTurn(ctx, id, c.ID)
-}
-
-// isPaused reports whether a conversation is paused, as far as is known.
-func (a *API) isPaused(ctx context.Context, id string) bool {
-	v, err := a.Runner.Get(ctx, id)
-	return err == nil && !v.Paused.IsZero()
 }
 
 // traced returns the context of a request, in which its turn is a child of its client's span.
