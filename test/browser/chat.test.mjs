@@ -74,6 +74,8 @@ test('a failed turn says so, and is asked again', async (t) => {
   await begin(page, 'Hello')
   await shown(page, 'Failed after 1 retry attempt. anthropic was overloaded')
   await shown(page, 'nothing is lost')
+  const color = (selector) => page.locator(selector).evaluate((e) => getComputedStyle(e).color)
+  assert.equal(await color('.user .said'), await color('h1')) // the message has not failed
   await page.getByRole('button', { name: 'Try again' }).click()
   await turnEnds(page)
   assert.equal(await text(page, '.answer .prose'), 'Back.')

@@ -49,7 +49,7 @@ test('notices are asked for by a click, and tell of an outage, its end and a spe
   await until('the window is told', async () => (await told()).length === 3)
   assert.deepEqual((await told()).map((x) => x.replace(/\d\d:\d\d.*/, 'T')), [
     'ridethrough anthropic: anthropic: server overloaded. 2 calls wait.',
-    'ridethrough anthropic: anthropic answers again after 1m 30s. 2 calls held and answered.',
+    'ridethrough anthropic: anthropic answers again after 1m30s. 2 calls held and answered.',
     'ridethrough anthropic: anthropic: usage limit. It opens again at T',
   ])
   await page.evaluate(() => (globalThis.looked = true))

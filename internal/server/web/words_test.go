@@ -156,7 +156,7 @@ func ends() (all []example) {
 
 func ended(f *fault.Error, provider string, retries int, committed bool) example {
 	e := turn.Error{
-		Name: llm.Name{Provider: provider, Model: "m"}, Fault: f, Kind: "steps", Message: "no",
+		Name: llm.Name{Provider: provider, Model: "m"}, Fault: f, Kind: fault.Unknown.String(), Message: "no",
 		Retries: retries, Waited: time.Duration(retries) * 40 * time.Second,
 	}
 	if committed {

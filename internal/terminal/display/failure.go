@@ -29,14 +29,22 @@ func Headline(e turn.Error, now time.Time) string {
 
 // cause is what failed, in plain words.
 func cause(e turn.Error) string {
-	label := e.Kind
+	kind, label := fault.KindOf(e.Kind), ""
 	if e.Fault != nil {
-		label = cmp.Or(e.Fault.Label(), label)
+		kind, label = e.Fault.Kind, e.Fault.Label()
 	}
-	if e.Committed() {
-		return "the answer broke off (" + label + ")"
+	provider := cmp.Or(e.Provider, "the provider")
+	switch {
+	case e.Committed():
+		return "the answer broke off (" + cmp.Or(label, kind.Text()) + ")"
+	case kind == fault.Invalid:
+		return provider + " did not accept the request"
+	case kind == fault.Refused:
+		return provider + " refused the request"
+	case kind == fault.TooLong:
+		return "the request is too large for " + provider
 	}
-	return label
+	return cmp.Or(label, kind.Text())
 }
 
 // advice is what the user can do about a failure; "" for nothing.
@@ -58,8 +66,17 @@ func advice(e turn.Error, now time.Time) string {
 		return "Check that " + e.Provider + " is running and try again."
 	case fault.Transient.Has(e.Fault.Kind):
 		return cmp.Or(blame(e), checkConnection)
+	case !e.Committed():
+		return change[e.Fault.Kind]
 	}
 	return ""
+}
+
+// change is what has to change before a request is answered that no other try helps.
+var change = map[fault.Kind]string{
+	fault.Invalid: "Change the message or the model and try again.",
+	fault.Refused: "Your key, your plan, your region or its rules do not allow it.",
+	fault.TooLong: "Shorten it, or use a model that takes more.",
 }
 
 // OfWindow reports whether a turn has failed because a usage window is spent, for which another one can wait.

@@ -42,12 +42,15 @@ func TestHeadline_AdvisesTheUser(t *testing.T) {
 		{failed(fault.Error{Kind: fault.Quota, Status: 429}, "openai", 10, false), "Failed after 10 retry attempts: usage limit. Check the account at openai and try again."},
 		{failed(fault.Error{Kind: fault.Auth, Status: 401}, "anthropic", 0, false), "Failed: authentication. Check the key for anthropic and try again."},
 		{failed(fault.Error{Kind: fault.Truncated}, "anthropic", 2, true), "Failed after 2 retry attempts: the answer broke off (stream dropped). Check your connection and try again."},
-		{failed(fault.Error{Kind: fault.Invalid, Status: 400}, "anthropic", 0, false), "Failed: bad request."},
+		{failed(fault.Error{Kind: fault.Invalid, Status: 400}, "anthropic", 0, false), "Failed: anthropic did not accept the request. Change the message or the model and try again."},
+		{failed(fault.Error{Kind: fault.Refused, Status: 403}, "", 0, false), "Failed: the provider refused the request. Your key, your plan, your region or its rules do not allow it."},
+		{failed(fault.Error{Kind: fault.TooLong, Status: 413}, "openai", 2, false), "Failed after 2 retry attempts: the request is too large for openai. Shorten it, or use a model that takes more."},
+		{failed(fault.Error{Kind: fault.Refused}, "anthropic", 0, true), "Failed: the answer broke off (refused)."},
 		{
 			failed(fault.Error{Kind: fault.Invalid, Status: 500, Images: true}, "ollama", 0, false),
-			"Failed: bad request. The model does not take the images: use one that does, or go on without them.",
+			"Failed: ollama did not accept the request. The model does not take the images: use one that does, or go on without them.",
 		},
-		{turn.Error{Kind: "steps"}, "Failed: steps."},
+		{turn.Error{Kind: "unknown"}, "Failed: unknown failure."},
 	} {
 		if got := display.Headline(tt.failure, now); got != tt.want {
 			t.Errorf("Headline(%+v):\n got %q\nwant %q", tt.failure, got, tt.want)

@@ -147,7 +147,7 @@ func TestAttach_ModelThatTakesNoImagesIsSaid(t *testing.T) {
 		s := start(t, withFiles(t, h, map[string]string{"pic.png": string(llmtest.PNG(6, 4, 100))}), 80, 24)
 		s.types("What is in @pic.png?")
 		s.wait(time.Minute)
-		s.sees("Failed: bad request. The model does not take the images: use one that does, or", "m changes the model, r tries", "again.")
+		s.sees("Failed: acme did not accept the request. The model does not take the images:", "use one that does, or go on without them.", "m changes the model, r tries", "again.")
 		s.types("Never mind")
 		s.wait(time.Second)
 		if got := h.model.Requests(); len(got) != 2 || len(got[1].Messages[0].Content.Images()) != 0 {

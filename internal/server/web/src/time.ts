@@ -24,7 +24,7 @@ function hours(ms: number, exact: boolean): string {
   return (h > 0 ? h + 'h' : '') + (h > 0 || m > 0 ? m + 'm' : '') + (exact ? s + 's' : '')
 }
 
-// roughly returns a duration in its two largest units: "850ms", "12s", "3m 20s", "7h 20m", "2d 3h".
+// roughly returns a duration in its two largest units: "850ms", "12s", "3m20s", "7h20m", "2d3h".
 export function roughly(ms: number): string {
   if (ms < second) return Math.round(ms) + 'ms'
   if (ms < 10 * second && ms % second >= 50) return (ms / second).toFixed(1) + 's'
@@ -38,7 +38,7 @@ export function roughly(ms: number): string {
 }
 
 function two(n: number, unit: string, rest: number, lesser: string): string {
-  return n + unit + (rest > 0 ? ' ' + rest + lesser : '')
+  return n + unit + (rest > 0 ? rest + lesser : '')
 }
 
 // until returns when the next try comes, to follow "retrying": "in 5s", never "in 0s". due is the server's

@@ -193,17 +193,31 @@ export function headline(e: Ended): string {
   return (line + '. ' + advice).trimEnd()
 }
 
-const ending = (e: Ended): string => (e.committed ? `the answer broke off (${causeOf(e)})` : causeOf(e))
+// ending is what failed, in plain words.
+function ending(e: Ended): string {
+  const provider = e.provider || 'the provider'
+  if (e.committed) return `the answer broke off (${causeOf(e)})`
+  if (e.kind === 'invalid') return `${provider} did not accept the request`
+  if (e.kind === 'refused') return `${provider} refused the request`
+  return e.kind === 'too-long' ? `the request is too large for ${provider}` : causeOf(e)
+}
+
+// changes are what has to change before a request is answered that no other try helps.
+const changes: Record<string, string> = {
+  invalid: 'Change the message or the model and try again.',
+  refused: 'Your key, your plan, your region or its rules do not allow it.',
+  ['too-long']: 'Shorten it, or use a model that takes more.',
+}
 
 const local = new Set(['ollama', 'lmstudio'])
 
 function remedy(e: Ended): string {
-  const at = e.provider ?? 'the provider'
+  const at = e.provider || 'the provider'
   if (e.imagesRefused) return 'The model does not take the images: use one that does, or go on without them.'
   if (e.kind === 'auth') return `Check the key for ${at} and try again.`
   if (e.opensAt) return `It opens again at ${clock(e.opensAt)}.`
   if (e.kind === 'quota') return `Check the account at ${at} and try again.`
-  if (!transient.has(e.kind ?? '')) return ''
+  if (!transient.has(e.kind ?? '')) return e.committed ? '' : (changes[e.kind ?? ''] ?? '')
   if (local.has(at) && !isFromServer(e) && !e.committed) return `Check that ${at} is running and try again.`
   return blame(e) || 'Check your connection and try again.'
 }

@@ -30,7 +30,7 @@ test('nextChange: the text of until changes exactly then', () => {
 
 test('roughly: two units at most', () => {
   for (const [ms, want] of [
-    [0, '0ms'], [850, '850ms'], [1000, '1s'], [1500, '1.5s'], [12_000, '12s'], [59_999, '1m'], [61_000, '1m 1s'], [3_599_900, '1h'], [26_400_000, '7h 20m'], [86_400_000, '1d'], [183_600_000, '2d 3h'],
+    [0, '0ms'], [850, '850ms'], [1000, '1s'], [1500, '1.5s'], [12_000, '12s'], [59_999, '1m'], [61_000, '1m1s'], [3_599_900, '1h'], [26_400_000, '7h20m'], [86_400_000, '1d'], [183_600_000, '2d3h'],
   ]) assert.equal(roughly(ms), want)
   assert.equal(seconds(3_661_000), '1h2m')
 })
@@ -61,7 +61,7 @@ test('headline: the same as in the terminal', () => {
     [{ kind: 'overloaded', code: '529', retries: 1 }, 'Failed after 1 retry attempt. The provider was overloaded.'],
     [{ kind: 'auth', code: '401', retries: 0, provider: 'openai' }, 'Failed: authentication. Check the key for openai and try again.'],
     [{ kind: 'quota', code: '429', retries: 0, provider: 'openai' }, 'Failed: usage limit. Check the account at openai and try again.'],
-    [{ kind: 'invalid', code: '400', retries: 2 }, 'Failed after 2 retry attempts: bad request.'],
+    [{ kind: 'invalid', code: '400', retries: 2 }, 'Failed after 2 retry attempts: the provider did not accept the request. Change the message or the model and try again.'],
     [{ kind: 'unavailable', retries: 3, provider: 'ollama' }, 'Failed after 3 retry attempts. Check that ollama is running and try again.'],
     [{ kind: 'truncated', retries: 1, committed: true }, 'Failed after 1 retry attempt: the answer broke off (stream dropped). Check your connection and try again.'],
   ]) assert.equal(headline(e), want)

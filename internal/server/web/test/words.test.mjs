@@ -80,7 +80,7 @@ test('notices on the desktop', () => {
   const i = { upstream: 'conversations:anthropic', kinds: [{ kind: 'overloaded', cause: 'server overloaded', count: 3 }], calls: 12, held: 1, recoveredMs: 200_000 }
   assert.equal(words.outageNotice(i), 'anthropic (conversations): server overloaded. 12 calls wait.')
   assert.equal(words.outageNotice({ ...i, upstream: 'spare', calls: 0 }), 'spare: server overloaded. Its last requests failed.')
-  assert.equal(words.recoveryNotice(i), 'anthropic (conversations) answers again after 3m 20s. 1 call held and answered.')
+  assert.equal(words.recoveryNotice(i), 'anthropic (conversations) answers again after 3m20s. 1 call held and answered.')
   assert.equal(words.windowNotice('work', new Date(Date.now() + 3600_000).toISOString()).replace(/\d\d:\d\d/, 'T'), 'work: usage limit. It opens again at T.')
 })
 
@@ -95,7 +95,7 @@ test('the course of an incident in words', () => {
 test('held: what waiting has achieved, and in which time', () => {
   const day = 24 * 3_600_000
   const some = { calls: 13, outageMs: 9_660_000, retries: 38, waitedMs: 1, sinceMs: day - 60_000 }
-  assert.equal(words.held(some), 'In the last 24 hours: 13 calls held and answered, 2h 41m of outage ridden out, 38 re-sends spared.')
-  assert.equal(words.held({ ...some, calls: 1, outageMs: 0, retries: 1, sinceMs: 11_100_000 }), 'In the last 3h 5m: 1 call held and answered, 1 re-send spared.')
+  assert.equal(words.held(some), 'In the last 24 hours: 13 calls held and answered, 2h41m of outage ridden out, 38 re-sends spared.')
+  assert.equal(words.held({ ...some, calls: 1, outageMs: 0, retries: 1, sinceMs: 11_100_000 }), 'In the last 3h5m: 1 call held and answered, 1 re-send spared.')
   assert.equal(words.held({ ...some, calls: 0, sinceMs: 5 }), 'In the last 1m no call had to be held.')
 })
