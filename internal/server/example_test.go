@@ -17,7 +17,7 @@ import (
 // The feed is told of what happens, the server shows it.
 func Example() {
 	f := feed.New()
-	g, err := gateway.New(gateway.Config{Policy: policy.Patient(), OnEvent: f.Watch})
+	g, err := gateway.New(gateway.Config{Policy: policy.Patient(), OnEvent: func(e gateway.Event) { f.Watch(&e) }})
 	if err != nil {
 		panic(err)
 	}

@@ -119,7 +119,7 @@ func TestFeed_PublishesCourseOfCalls(t *testing.T) {
 			retrying(6, 1, time.Second), fails(6, busy, "", 0), happens(6, sealed), // the gateway is closed
 			fails(7, left, "", 0), happens(8, turn.Recovered{}), // before a try has failed
 		} {
-			f.Watch(e)
+			f.Watch(&e)
 		}
 		want := "1 retry 0 in 5000; 2 retry 1 in 10000; 3 from first to work: HTTP 529: Overloaded; 4 recovered after 2; " +
 			"5 retry 0 in 1000; 6 error overloaded after 2; 7 error truncated after 0; " +
@@ -147,7 +147,7 @@ func TestFeed_PublishesThatALimitIsNearlyUsedUp(t *testing.T) {
 		of := ratelimit.Key{Upstream: "work", Credential: "3w5e11264sgsf", Model: "claude"}
 		e := tried(1)
 		e.Crossed = &ratelimit.Crossing{Key: of, Level: 0.95, Limit: ratelimit.Limit{Name: "input-tokens", Used: 0.967, Reset: at}}
-		f.Watch(e)
+		f.Watch(&e)
 		want := wire.LimitUsed{Upstream: "work", Credential: "3w5e1…", Model: "claude", Limit: "input-tokens", Level: 95, Used: 96, ResetAt: at}
 		if all := bodies(t, r.seen()); len(all) != 1 || all[0].Body != want {
 			t.Errorf("events: got %+v, want one with %+v", all, want)
@@ -162,9 +162,9 @@ func TestFeed_PublishesWaitsForLimits(t *testing.T) {
 		defer r.close()
 		e := tried(1)
 		e.Queued = &ratelimit.Place{Ahead: 3, In: 12 * time.Second, Limit: ratelimit.Limit{Unit: ratelimit.Tokens, Limit: 450000, Remaining: 40000}}
-		f.Watch(e)
+		f.Watch(&e)
 		e.Queued, e.Admitted = nil, 11*time.Second
-		f.Watch(e)
+		f.Watch(&e)
 		of := wire.Ref{ConversationID: e.Call.Session, TurnID: "1"}
 		want := []wire.Body{
 			wire.LimitWaiting{
@@ -190,15 +190,15 @@ func TestFeed_RemindsOfLongWaits(t *testing.T) {
 		f := feed.New()
 		r := run(t, server.Config{Gateway: &fake{}, Feed: f}).read("/-/events")
 		defer r.close()
-		f.Watch(retrying(1, 5, 100*time.Second))
-		f.Watch(retrying(2, 1, 30*time.Second))
+		f.Watch(new(retrying(1, 5, 100*time.Second)))
+		f.Watch(new(retrying(2, 1, 30*time.Second)))
 		time.Sleep(2 * time.Minute)
 		if got, want := describeAll(bodies(t, r.seen())), "1 retry 4 in 100000; 2 retry 0 in 30000; 3 waiting 70000; 4 waiting 40000; 5 waiting 10000; "; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
-		f.Watch(retrying(1, 6, time.Hour))
+		f.Watch(new(retrying(1, 6, time.Hour)))
 		time.Sleep(45 * time.Second)
-		f.Watch(tried(1)) // a client sent "now"
+		f.Watch(new(tried(1))) // a client sent "now"
 		time.Sleep(time.Hour)
 		if got, want := describeAll(bodies(t, r.seen())), "6 retry 5 in 3600000; 7 waiting 3570000; "; got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -211,18 +211,18 @@ func TestFeed_ReconnectingReaderMissesNothing(t *testing.T) {
 		f := feed.New()
 		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
 		r := w.read("/-/events")
-		f.Watch(retrying(1, 1, time.Second))
+		f.Watch(new(retrying(1, 1, time.Second)))
 		first := r.next()
 		r.close()
 		for i := range 3 {
-			f.Watch(retrying(1, i+2, time.Second))
+			f.Watch(new(retrying(1, i+2, time.Second)))
 		}
 		r = w.read("/-/events", "Last-Event-ID", first.id)
 		defer r.close()
 		if got, want := describeAll(bodies(t, r.seen())), "2 retry 1 in 1000; 3 retry 2 in 1000; 4 retry 3 in 1000; "; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
-		f.Watch(retrying(1, 5, time.Second))
+		f.Watch(new(retrying(1, 5, time.Second)))
 		if got := describeAll(bodies(t, r.seen())); got != "5 retry 4 in 1000; " {
 			t.Errorf("then live: %s", got)
 		}
@@ -234,7 +234,7 @@ func TestFeed_UnknownIDGetsReset(t *testing.T) {
 		f := feed.New()
 		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
 		r := w.read("/-/events")
-		f.Watch(retrying(1, 1, time.Second))
+		f.Watch(new(retrying(1, 1, time.Second)))
 		boot, _, _ := strings.Cut(r.next().id, "-")
 		r.close()
 		for id, want := range map[string]string{
@@ -248,7 +248,7 @@ func TestFeed_UnknownIDGetsReset(t *testing.T) {
 			r.close()
 		}
 		for i := range 5000 {
-			f.Watch(retrying(1, i+2, time.Second))
+			f.Watch(new(retrying(1, i+2, time.Second)))
 		}
 		r = w.read("/-/events", "Last-Event-ID", boot+"-1")
 		defer r.close()
@@ -265,7 +265,7 @@ func TestFeed_RemindersEvictNoOtherEvents(t *testing.T) {
 		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
 		r := w.read("/-/events")
 		for id := range int64(10) {
-			f.Watch(retrying(id, 1, 8*time.Hour))
+			f.Watch(new(retrying(id, 1, 8*time.Hour)))
 		}
 		first := r.next()
 		r.close()
@@ -291,7 +291,7 @@ func TestFeed_DisconnectsSlowReader(t *testing.T) {
 		fmt.Fprintf(conn, "GET /-/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		synctest.Wait() // it does not even read the header
 		for i := range 5000 {
-			f.Watch(retrying(1, i+1, time.Second))
+			f.Watch(new(retrying(1, i+1, time.Second)))
 		}
 		buf := make([]byte, 1<<20)
 		var got strings.Builder
@@ -337,7 +337,7 @@ func TestFeed_ManyReadersSeeTheSame(t *testing.T) {
 			defer readers[i].close()
 		}
 		for i := range 200 {
-			f.Watch(retrying(int64(i), 1, time.Second))
+			f.Watch(new(retrying(int64(i), 1, time.Second)))
 		}
 		want := describeAll(bodies(t, readers[0].seen()))
 		if !strings.HasSuffix(want, "200 retry 0 in 1000; ") {
@@ -389,7 +389,7 @@ func BenchmarkFeed_CallWithoutRetry(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, e := range events {
-			f.Watch(e)
+			f.Watch(&e)
 		}
 	}
 }
@@ -399,6 +399,6 @@ func BenchmarkFeed_Retry(b *testing.B) {
 	e := retrying(1, 1, time.Second)
 	b.ReportAllocs()
 	for b.Loop() {
-		f.Watch(e)
+		f.Watch(&e)
 	}
 }

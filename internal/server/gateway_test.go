@@ -39,7 +39,7 @@ func newGatewayServer(t *testing.T, script simulator.Script, c server.Config) *g
 	c.Feed, c.Metrics = feed.New(), told
 	g, err := gateway.New(gateway.Config{
 		Policy: policy.Patient(), Base: r.provider.Transport(),
-		OnEvent: func(e gateway.Event) { told.Watch(e); c.Feed.Watch(e) },
+		OnEvent: func(e gateway.Event) { told.Watch(&e); c.Feed.Watch(&e) },
 	})
 	if err != nil {
 		t.Fatalf("new gateway: %v", err)

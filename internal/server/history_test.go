@@ -32,17 +32,17 @@ func measured(g *fake, failed, answered int) (*server.Server, *history.History) 
 		e.At, e.Call, e.Try.N = time.Now(), caller(1), 1
 		e.Call.Stream, e.Call.Client = true, "claude-cli/2.1.329"
 		e.Try.Start, e.Try.Took = e.At.Add(-took), took
-		h.Watch(e)
+		h.Watch(&e)
 	}
 	for range failed {
 		tried(0, gateway.Event{Try: retry.Try{Fault: busy}})
-		h.Watch(retrying(1, 1, time.Minute))
+		h.Watch(new(retrying(1, 1, time.Minute)))
 	}
 	for range answered {
 		tried(500*time.Millisecond, gateway.Event{})
 	}
 	if answered > 0 {
-		h.Watch(happens(1, turn.Recovered{Waited: time.Minute}))
+		h.Watch(new(happens(1, turn.Recovered{Waited: time.Minute})))
 	}
 	return server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: g, History: h}), h
 }
@@ -90,7 +90,7 @@ func TestUpstream_IsDegradedByAModel(t *testing.T) {
 		passes := func(model string) {
 			c := caller(2)
 			c.Model = model
-			h.Watch(gateway.Event{At: time.Now(), Call: c, Try: retry.Try{N: 1, Start: time.Now()}})
+			h.Watch(&gateway.Event{At: time.Now(), Call: c, Try: retry.Try{N: 1, Start: time.Now()}})
 		}
 		check := func(state, reason, failing string, outages int) {
 			t.Helper()
@@ -263,11 +263,11 @@ func TestLive_SendsGrowingIncident(t *testing.T) {
 		}
 		var told []string
 		for range 4 {
-			h.Watch(gateway.Event{At: time.Now(), Call: caller(1), Try: retry.Try{N: 1, Fault: busy}})
+			h.Watch(&gateway.Event{At: time.Now(), Call: caller(1), Try: retry.Try{N: 1, Fault: busy}})
 			time.Sleep(300 * time.Millisecond)
 			told = append(told, of(r.seen(), "incident")...)
 		}
-		h.Watch(gateway.Event{At: time.Now(), Call: caller(1), Try: retry.Try{N: 1, Start: time.Now()}})
+		h.Watch(&gateway.Event{At: time.Now(), Call: caller(1), Try: retry.Try{N: 1, Start: time.Now()}})
 		time.Sleep(300 * time.Millisecond)
 		told = append(told, of(r.seen(), "incident")...)
 		if len(told) != 3 || !strings.Contains(told[0], `"open":true`) || !strings.Contains(told[1], `"failures":4`) || !strings.Contains(told[2], `"recoveredMs":1200`) {
@@ -280,8 +280,8 @@ func TestUpstreams_IncludeThoseOfTheHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := history.Open("", slog.New(slog.DiscardHandler))
 		p := newConversationServerOn(t, server.Config{History: h}, store.Memory())
-		h.Watch(gateway.Event{At: time.Now(), Call: gateway.Call{Upstream: history.ConversationUpstream("acme")}, Try: retry.Try{N: 1, Start: time.Now()}})
-		h.Watch(gateway.Event{At: time.Now(), Call: gateway.Call{Upstream: "removed"}, Try: retry.Try{N: 1, Start: time.Now()}})
+		h.Watch(&gateway.Event{At: time.Now(), Call: gateway.Call{Upstream: history.ConversationUpstream("acme")}, Try: retry.Try{N: 1, Start: time.Now()}})
+		h.Watch(&gateway.Event{At: time.Now(), Call: gateway.Call{Upstream: "removed"}, Try: retry.Try{N: 1, Start: time.Now()}})
 		r := p.read("/-/live")
 		defer r.close()
 		all := of(r.seen(), "upstreams")

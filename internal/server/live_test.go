@@ -235,7 +235,7 @@ func TestLive_RemovedWaitHasEnd(t *testing.T) {
 		g, f := &fake{}, feed.New()
 		var all []gateway.Wait
 		for id := range int64(6) {
-			f.Watch(retrying(id, 1, time.Minute))
+			f.Watch(new(retrying(id, 1, time.Minute)))
 			all = append(all, waiting(id, time.Minute))
 		}
 		g.show(all, nil)
@@ -243,14 +243,14 @@ func TestLive_RemovedWaitHasEnd(t *testing.T) {
 		defer r.close()
 		r.seen()
 		recovered := turn.Recovered{Retries: 3, Waited: 22 * time.Second}
-		f.Watch(happens(0, recovered))
-		f.Watch(fails(0, busy, policy.Committed, 3)) // its answer, later: the wait had ended well
-		f.Watch(fails(1, busy, policy.Exhausted, 3))
-		f.Watch(fails(2, left, "", 0))
-		f.Watch(happens(3, turn.Sealed{Status: turn.Failed}))
+		f.Watch(new(happens(0, recovered)))
+		f.Watch(new(fails(0, busy, policy.Committed, 3))) // its answer, later: the wait had ended well
+		f.Watch(new(fails(1, busy, policy.Exhausted, 3)))
+		f.Watch(new(fails(2, left, "", 0)))
+		f.Watch(new(happens(3, turn.Sealed{Status: turn.Failed})))
 		g.show(nil, nil)
 		time.Sleep(300 * time.Millisecond)
-		f.Watch(happens(5, recovered)) // told of later than it was seen to be gone
+		f.Watch(new(happens(5, recovered))) // told of later than it was seen to be gone
 		time.Sleep(250 * time.Millisecond)
 		var got []string
 		for _, e := range r.seen() {

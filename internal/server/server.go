@@ -72,7 +72,7 @@ type Config struct {
 	// Share joins the breaker and the limits of an upstream with those of the other replicas; nil: there are none.
 	Share gateway.Share
 
-	OnTurn func(gateway.Event) // gets what happens in turns, see package turns; nil: nothing does
+	OnTurn func(*gateway.Event) // gets what happens in turns, see package turns; nil: nothing does
 	// Group begins the span of a council, see package turns; nil: it has none.
 	Group func(face, id, parent string) (span string, end func(turn.Status))
 

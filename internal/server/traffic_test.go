@@ -21,7 +21,7 @@ func TestTraffic_ShowsHourAndDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fake{upstreams: []gateway.Health{{Name: "spare"}, {Name: "work"}}}
 		s, h := measured(g, 3, 2)
-		h.Watch(happens(2, turn.Start{}))
+		h.Watch(new(happens(2, turn.Start{})))
 		var got struct {
 			Held      map[string]int
 			Upstreams []struct {
@@ -61,7 +61,7 @@ func TestTraffic_ShowsHourAndDay(t *testing.T) {
 		if got.Upstreams[0].Hour.All["requests"] != nil || len(got.Upstreams[0].Hour.Steps[59]) != 0 {
 			t.Errorf("spare: got %v, want nothing", got.Upstreams[0].Hour.All)
 		}
-		h.Watch(happens(3, turn.Start{}))
+		h.Watch(new(happens(3, turn.Start{})))
 		if read(); fmt.Sprint(got.Upstreams[1].Hour.All["requests"]) != "1" {
 			t.Errorf("at once: got %v requests, want the answer of before", got.Upstreams[1].Hour.All["requests"])
 		}
@@ -81,7 +81,7 @@ func TestRequests_AreShownAndFiltered(t *testing.T) {
 			if id == 2 {
 				e.Call.Model = "haiku"
 			}
-			h.Watch(e)
+			h.Watch(&e)
 		}
 		for query, want := range map[string]string{
 			"": "3: 3 2 1", "?limit=1": "3: 3", "?limit=0": "3: 3 2 1", "?text=HAIKU": "1: 3", "?upstream=none": "0:", "?outcome=answered&limit=2": "3: 3 2", "?outcome=failed": "0:",

@@ -32,7 +32,7 @@ func TestEvents_TurnsAreAmongTheCalls(t *testing.T) {
 		tell := func(e turn.Event) {
 			watcher.Watch(conversation.Event{Report: agent.Report{At: time.Now(), Name: claude, Event: e}, Conversation: "c1", Turn: "t1"})
 		}
-		f.Watch(retrying(1, 1, 5*time.Second))
+		f.Watch(new(retrying(1, 1, 5*time.Second)))
 		tell(turn.Start{})
 		tell(turn.Retry{Name: claude, Wait: retrying(1, 1, 10*time.Second).Event.(turn.Retry).Wait})
 		tell(turn.Recovered{Name: claude, Retries: 1, Waited: 10 * time.Second})
@@ -75,7 +75,7 @@ func TestCouncil_TurnsOfItsMembersAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var starts int
-		told := func(e gateway.Event) {
+		told := func(e *gateway.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			if _, ok := e.Event.(turn.Start); ok {

@@ -12,7 +12,7 @@ import (
 // goroutine does not log and count, since its stack would stay twice as large while thousands of requests
 // wait. Waking another goroutine for each event would cost more than the event.
 type eventQueue struct {
-	handle func(gateway.Event)
+	handle func(*gateway.Event)
 	loop   *watchdog.Loop // nil: none
 
 	mu     sync.Mutex
@@ -30,7 +30,7 @@ const (
 	queueLimit = 1024                  // queued events; then requests wait for the handler
 )
 
-func newEventQueue(open func(gateway.Event), loop *watchdog.Loop) *eventQueue {
+func newEventQueue(open func(*gateway.Event), loop *watchdog.Loop) *eventQueue {
 	b := &eventQueue{handle: open, loop: loop, handling: make(chan struct{}, 1)}
 	b.space.L = &b.mu
 	return b
@@ -61,8 +61,8 @@ func (b *eventQueue) flush() {
 	b.queued, b.spare, b.due = b.spare[:0], nil, false
 	b.space.Broadcast()
 	b.mu.Unlock()
-	for _, e := range all {
-		b.handle(e)
+	for i := range all {
+		b.handle(&all[i])
 	}
 	clear(all)
 	b.mu.Lock()

@@ -13,7 +13,7 @@ func TestInbox_DeliversInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 5000 // more than the queue's limit
 		var got []int64
-		b := newEventQueue(func(e gateway.Event) { got = append(got, e.Call.ID) }, nil)
+		b := newEventQueue(func(e *gateway.Event) { got = append(got, e.Call.ID) }, nil)
 		for i := range n {
 			b.Watch(gateway.Event{Call: gateway.Call{ID: int64(i)}})
 		}
@@ -32,7 +32,7 @@ func TestInbox_DeliversInOrder(t *testing.T) {
 func TestInbox_SlowReaderBlocksRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opened := 0
-		b := newEventQueue(func(gateway.Event) { opened++; time.Sleep(time.Millisecond) }, nil)
+		b := newEventQueue(func(*gateway.Event) { opened++; time.Sleep(time.Millisecond) }, nil)
 		begun := time.Now()
 		var all sync.WaitGroup
 		for range 4 {

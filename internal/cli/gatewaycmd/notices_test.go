@@ -35,7 +35,7 @@ func TestServe_NoticesFollowTheIncidentsOfWhatIsServed(t *testing.T) {
 		told := c.notices(t.Context(), notify.Settings{After: time.Minute}, well{}, &served)
 		fail := func() {
 			for range 3 {
-				served.History.Watch(gateway.Event{At: time.Now(), Call: gateway.Call{Upstream: "work"}, Try: retry.Try{N: 1, Start: time.Now(), Fault: &fault.Error{Kind: fault.Overloaded}}})
+				served.History.Watch(&gateway.Event{At: time.Now(), Call: gateway.Call{Upstream: "work"}, Try: retry.Try{N: 1, Start: time.Now(), Fault: &fault.Error{Kind: fault.Overloaded}}})
 			}
 			time.Sleep(2 * time.Minute)
 		}

@@ -132,7 +132,7 @@ func (c *serveCmd) run(ctx context.Context, t configflags.Resolved, to io.Writer
 	c.tell = c.telemetry(ctx, log.Logger)
 	defer c.tell.Flush(ctx)
 	served.Tenants = c.tell.Tenants()
-	served.OnTurn, served.Group = func(e gateway.Event) { c.tell.Watch(e); served.Feed.Watch(e) }, c.tell.Group
+	served.OnTurn, served.Group = func(e *gateway.Event) { c.tell.Watch(e); served.Feed.Watch(e) }, c.tell.Group
 	end, err := c.extension.Attach(ctx, &served, c.shown.Load, c.classifier())
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -168,7 +168,7 @@ func (c *serveCmd) classifier() classify.Classifier {
 func (c *serveCmd) serve(ctx context.Context, l net.Listener, t configflags.Resolved, served server.Config) error {
 	log := served.Log
 	events := newEventQueue(
-		func(e gateway.Event) { c.tell.Watch(e); served.Feed.Watch(e); served.History.Watch(e) },
+		func(e *gateway.Event) { c.tell.Watch(e); served.Feed.Watch(e); served.History.Watch(e) },
 		c.dog.Loop("the loop that handles the gateway's events"))
 	defer events.close()
 	t.Gateway.OnEvent, t.Gateway.Learned, t.Gateway.Share = events.Watch, served.History.Learned, served.Share

@@ -29,7 +29,7 @@ func TestServe_WatchNamesWhatHasFrozen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c serveCmd
 		release, g := make(chan struct{}), lockable{lock: make(chan struct{}, 1)}
-		events := newEventQueue(func(gateway.Event) { <-release }, c.dog.Loop("the loop of events"))
+		events := newEventQueue(func(*gateway.Event) { <-release }, c.dog.Loop("the loop of events"))
 		served := server.Config{Gateway: g, Feed: feed.New()}
 		stop := c.watch(t.Context(), &served)
 		defer stop()

@@ -96,7 +96,7 @@ func (w *world) minutes(tries string) {
 		}
 		if letter != '.' {
 			now := time.Now()
-			w.Watch(gateway.Event{At: now, Call: gateway.Call{ID: 1, Upstream: "work", Model: "m", Stream: true}, Try: retry.Try{N: 1, Start: now, Fault: f}})
+			w.Watch(&gateway.Event{At: now, Call: gateway.Call{ID: 1, Upstream: "work", Model: "m", Stream: true}, Try: retry.Try{N: 1, Start: now, Fault: f}})
 		}
 		time.Sleep(time.Minute)
 	}

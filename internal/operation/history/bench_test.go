@@ -20,9 +20,9 @@ func BenchmarkWatch(b *testing.B) {
 	ended := gateway.Event{At: time.Now(), Call: w.call(1, "m"), Event: turn.Sealed{Status: turn.Done}}
 	b.ReportAllocs()
 	for b.Loop() {
-		w.Watch(arrived)
-		w.Watch(tried)
-		w.Watch(ended)
+		w.Watch(&arrived)
+		w.Watch(&tried)
+		w.Watch(&ended)
 	}
 }
 
@@ -32,7 +32,7 @@ func BenchmarkUpstream(b *testing.B) {
 	now := time.Now()
 	for i := range 96 * 50 {
 		at := now.Add(-time.Duration(i/50) * 15 * time.Minute)
-		w.Watch(gateway.Event{At: at, Call: w.call(1, "m"), Try: retry.Try{N: 1, Start: at, Took: time.Duration(i%50) * 100 * time.Millisecond}})
+		w.Watch(&gateway.Event{At: at, Call: w.call(1, "m"), Try: retry.Try{N: 1, Start: at, Took: time.Duration(i%50) * 100 * time.Millisecond}})
 	}
 	w.end(1, "m")
 	b.Run("measured", func(b *testing.B) {
@@ -60,9 +60,9 @@ func BenchmarkSum(b *testing.B) {
 			began := now.Add(time.Duration(i-40) * 4 * time.Hour)
 			for minute := range 30 {
 				at := began.Add(time.Duration(minute) * time.Minute)
-				w.Watch(tried(w.call(1, "m"), at, busy))
+				w.Watch(new(tried(w.call(1, "m"), at, busy)))
 			}
-			w.Watch(tried(w.call(1, "m"), began.Add(time.Hour/2), nil))
+			w.Watch(new(tried(w.call(1, "m"), began.Add(time.Hour/2), nil)))
 		}
 		parts = append(parts, history.Part{History: w.History, Name: fmt.Sprint("r", gateway)})
 	}

@@ -22,7 +22,7 @@ func ExampleHistory_Incidents() {
 		if n < 3 {
 			e.Try.Fault = &fault.Error{Kind: fault.Overloaded, Status: 529}
 		}
-		h.Watch(e)
+		h.Watch(&e)
 	}
 	for _, in := range h.Incidents(at.Add(time.Hour)) {
 		fmt.Println(in.ID, in.Failures, in.Ended.Sub(in.Began))
@@ -33,7 +33,7 @@ func ExampleHistory_Incidents() {
 func ExampleHistory_Upstream() {
 	h := history.Open("", slog.Default())
 	now := time.Date(2026, time.November, 2, 15, 3, 0, 0, time.UTC)
-	h.Watch(gateway.Event{
+	h.Watch(&gateway.Event{
 		At: now, Call: gateway.Call{ID: 1, Upstream: "anthropic", Model: "opus", Stream: true},
 		Try: retry.Try{N: 1, Start: now.Add(-time.Second), Took: time.Second},
 	})
@@ -46,7 +46,7 @@ func ExampleHistory_Health() {
 	h := history.Open("", slog.Default())
 	now := time.Date(2026, time.November, 2, 15, 3, 0, 0, time.UTC)
 	tried := func(model string, f *fault.Error) {
-		h.Watch(gateway.Event{
+		h.Watch(&gateway.Event{
 			At: now, Call: gateway.Call{ID: 1, Upstream: "anthropic", Model: model}, Try: retry.Try{N: 1, Start: now, Fault: f},
 		})
 	}

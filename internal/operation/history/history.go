@@ -122,8 +122,8 @@ func newTry(upstream, model string, at time.Time, t retry.Try, streams bool) try
 	return m
 }
 
-// Watch records an event of the gateway.
-func (h *History) Watch(e gateway.Event) {
+// Watch records an event of the gateway. It does not keep e, which is large.
+func (h *History) Watch(e *gateway.Event) {
 	id := callID{number: e.Call.ID}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -141,7 +141,7 @@ func (h *History) Watch(e gateway.Event) {
 	case turn.Start:
 		h.arrived(e.Call.Upstream, e.At)
 	case turn.Retry:
-		h.waits(id, call{upstream: e.Call.Upstream, model: e.Call.Model, caller: callerOf(e.Call), client: e.Call.Client}, e.At)
+		h.waits(id, call{upstream: e.Call.Upstream, model: e.Call.Model, caller: callerOf(&e.Call), client: e.Call.Client}, e.At)
 	case turn.Recovered:
 		h.recovered(id, e.Call.Upstream, event.Retries, event.Waited, e.At)
 	case turn.Switched:
@@ -154,7 +154,7 @@ func (h *History) Watch(e gateway.Event) {
 }
 
 // callerOf identifies the caller of a request by its session, client or number.
-func callerOf(c gateway.Call) string {
+func callerOf(c *gateway.Call) string {
 	switch {
 	case c.Session != "":
 		return c.Client + " " + c.Session
@@ -176,7 +176,7 @@ func (h *History) WatchTurn(e gateway.Event, waited bool) {
 		m.fault = m.fault.WithoutMessage()
 		h.tried(m)
 	}
-	h.requests.watch(id, e)
+	h.requests.watch(id, &e)
 	switch event := e.Event.(type) {
 	case turn.Start:
 		h.arrived(name, e.At)

@@ -60,7 +60,7 @@ func TestIncident_BeginsAndEnds(t *testing.T) {
 				case 'c':
 					w.try(int64(i), "m", 0, &fault.Error{Kind: fault.Canceled})
 				case 's':
-					w.Watch(gateway.Event{At: time.Now(), Call: w.call(1, "m"), Try: retry.Try{N: 1, Fault: busy, Shared: true}})
+					w.Watch(&gateway.Event{At: time.Now(), Call: w.call(1, "m"), Try: retry.Try{N: 1, Fault: busy, Shared: true}})
 				}
 				time.Sleep(time.Minute)
 			}
@@ -157,9 +157,9 @@ func TestIncident_SwitchedCallWasHeld(t *testing.T) {
 		}
 		spare := w.call(1, "m")
 		spare.Upstream = "spare"
-		w.Watch(gateway.Event{At: time.Now(), Call: spare, Event: turn.Switched{From: "work", To: "spare"}})
-		w.Watch(gateway.Event{At: time.Now(), Call: spare, Try: retry.Try{N: 1, Start: time.Now()}})
-		w.Watch(gateway.Event{At: time.Now(), Call: spare, Event: turn.Recovered{}})
+		w.Watch(&gateway.Event{At: time.Now(), Call: spare, Event: turn.Switched{From: "work", To: "spare"}})
+		w.Watch(&gateway.Event{At: time.Now(), Call: spare, Try: retry.Try{N: 1, Start: time.Now()}})
+		w.Watch(&gateway.Event{At: time.Now(), Call: spare, Event: turn.Recovered{}})
 		if got := w.Upstream("work", time.Now()).Saved; got.Calls != 1 || got.Outages != 1 {
 			t.Errorf("saved at the failed upstream: got %+v, want one call of one outage", got)
 		}
@@ -177,7 +177,7 @@ func TestIncident_SwitchedCallDoesNotKeepItOpen(t *testing.T) {
 		}
 		spare := w.call(1, "m")
 		spare.Upstream = "spare"
-		w.Watch(gateway.Event{At: time.Now(), Call: spare, Event: turn.Switched{From: "work", To: "spare"}})
+		w.Watch(&gateway.Event{At: time.Now(), Call: spare, Event: turn.Switched{From: "work", To: "spare"}})
 		time.Sleep(time.Hour)
 		if got := w.said(); got != "work 0 to unknown 0, 3 of 3 failed" {
 			t.Errorf("got %v, want %s", got, "work 0 to unknown 0, 3 of 3 failed")
@@ -232,7 +232,7 @@ func TestHistory_IsBounded(t *testing.T) {
 			for range 3 {
 				w.fail(int64(i), model)
 			}
-			w.Watch(gateway.Event{At: time.Now(), Call: gateway.Call{ID: 1, Upstream: model}, Try: retry.Try{N: 1, Fault: busy}})
+			w.Watch(&gateway.Event{At: time.Now(), Call: gateway.Call{ID: 1, Upstream: model}, Try: retry.Try{N: 1, Fault: busy}})
 		}
 		if n := len(w.Incidents(time.Now())[0].Models); n > 65 {
 			t.Errorf("%d models", n)

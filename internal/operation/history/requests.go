@@ -79,7 +79,7 @@ func newRequests() requests {
 }
 
 // watch keeps a request with its end.
-func (r *requests) watch(id callID, e gateway.Event) {
+func (r *requests) watch(id callID, e *gateway.Event) {
 	switch event := e.Event.(type) {
 	case turn.Error:
 		if len(r.failing) < callBound {
@@ -107,7 +107,7 @@ func failureOf(e turn.Error) failure {
 }
 
 // add keeps a request in place of the oldest.
-func (r *requests) add(e gateway.Event, end turn.Sealed, f failure) {
+func (r *requests) add(e *gateway.Event, end turn.Sealed, f failure) {
 	if len(r.all) < RequestBound {
 		r.all = append(r.all, Request{})
 	}
@@ -137,6 +137,9 @@ func outcomeOf(s turn.Status) Outcome {
 
 // name returns a name that a client sends. Requests share those that are the same: most are.
 func (r *requests) name(s string) string {
+	if s == "" {
+		return ""
+	}
 	if known, ok := r.names[s]; ok {
 		return known
 	}

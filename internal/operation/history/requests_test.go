@@ -24,10 +24,10 @@ func (w *world) ended(c gateway.Call, f *fault.Error, stop policy.Stop, e gatewa
 	if f != nil {
 		failed := turn.NewError(f, 0, 0)
 		failed.Stop = stop
-		w.Watch(gateway.Event{At: time.Now(), Call: c, Event: failed})
+		w.Watch(&gateway.Event{At: time.Now(), Call: c, Event: failed})
 	}
 	e.At, e.Call = time.Now(), c
-	w.Watch(e)
+	w.Watch(&e)
 }
 
 func TestRequests_SayHowTheyEnded(t *testing.T) {

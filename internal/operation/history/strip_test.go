@@ -87,7 +87,7 @@ func TestUpstream_UnstreamedAnswerHasNoFirstContent(t *testing.T) {
 		w := newWorld(t, "")
 		c := w.call(1, "m")
 		c.Stream = false
-		w.Watch(gateway.Event{At: time.Now(), Call: c, Try: retry.Try{N: 1, Start: time.Now(), Took: time.Minute}})
+		w.Watch(&gateway.Event{At: time.Now(), Call: c, Try: retry.Try{N: 1, Start: time.Now(), Took: time.Minute}})
 		if got := w.Upstream("work", time.Now()).Strip[95]; got != (history.Cell{OK: 1}) {
 			t.Errorf("cell of a whole answer: got %+v, want one answer without a time", got)
 		}

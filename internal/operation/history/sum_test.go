@@ -181,7 +181,7 @@ func TestHistory_CallsThatShareAFaultOfTheFleetBelongToTheIncident(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		shared := &fault.Error{Kind: fault.Overloaded, Status: 529, Rule: breaker.SharedRule}
-		w.Watch(gateway.Event{At: time.Now(), Call: w.call(1, "m"), Try: retry.Try{N: 1, Start: time.Now(), Fault: shared, Shared: true}})
+		w.Watch(&gateway.Event{At: time.Now(), Call: w.call(1, "m"), Try: retry.Try{N: 1, Start: time.Now(), Fault: shared, Shared: true}})
 		w.tell(1, "m", turn.Retry{Wait: policy.Wait{Fault: shared}})
 		time.Sleep(time.Minute)
 		w.recover(1, "m", 1, time.Minute)

@@ -19,9 +19,9 @@ func (w *world) pass(id int64, added, took time.Duration) {
 	now := time.Now()
 	c := w.call(id, "m")
 	c.Began = now.Add(-added - took)
-	w.Watch(gateway.Event{At: c.Began, Call: c, Event: turn.Start{}})
-	w.Watch(gateway.Event{At: now, Call: c, Try: retry.Try{N: 1, Start: now.Add(-took), Took: took}})
-	w.Watch(gateway.Event{At: now, Call: c, Event: turn.Sealed{Status: turn.Done}, Status: 200})
+	w.Watch(&gateway.Event{At: c.Began, Call: c, Event: turn.Start{}})
+	w.Watch(&gateway.Event{At: now, Call: c, Try: retry.Try{N: 1, Start: now.Add(-took), Took: took}})
+	w.Watch(&gateway.Event{At: now, Call: c, Event: turn.Sealed{Status: turn.Done}, Status: 200})
 }
 
 // near reports whether a measured time is as precise as its histogram.
@@ -148,7 +148,7 @@ func TestHeld_CountsTheSameTimeOnce(t *testing.T) {
 			if e == nil {
 				v.Try = retry.Try{N: 1, Start: time.Now(), Fault: f}
 			}
-			w.Watch(v)
+			w.Watch(&v)
 		}
 		for range 3 {
 			w.fail(1, "m")
@@ -173,8 +173,8 @@ func ExampleHistory_Traffic() {
 	h := history.Open("", nil)
 	now := time.Date(2026, time.November, 2, 15, 3, 0, 0, time.UTC)
 	c := gateway.Call{ID: 1, Upstream: "anthropic", Model: "opus", Stream: true, Began: now.Add(-5 * time.Second)}
-	h.Watch(gateway.Event{At: c.Began, Call: c, Event: turn.Start{}})
-	h.Watch(gateway.Event{At: now, Call: c, Try: retry.Try{N: 2, Start: now.Add(-time.Second), Took: time.Second}})
+	h.Watch(&gateway.Event{At: c.Began, Call: c, Event: turn.Start{}})
+	h.Watch(&gateway.Event{At: now, Call: c, Try: retry.Try{N: 2, Start: now.Add(-time.Second), Took: time.Second}})
 	hour, _ := h.Traffic("anthropic", now)
 	fmt.Println(hour.All.Requests, hour.All.First.Round(100*time.Millisecond), hour.All.Added.Round(time.Second))
 	// Output: 1 1s 4s

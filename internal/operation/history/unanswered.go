@@ -34,6 +34,8 @@ type asker struct {
 	Model   string `json:"model,omitzero"`
 }
 
+func askerOf(c *gateway.Call) asker { return asker{c.Client, c.Session, c.Model} }
+
 // unanswered records which calls of the gateway wait. A process that ends in an orderly way hands them back; one
 // that is killed leaves them in the file, and the next one can name those that no client has sent again.
 type unanswered struct {
@@ -45,16 +47,15 @@ type unanswered struct {
 }
 
 // watch follows an event of the gateway.
-func (u *unanswered) watch(e gateway.Event) {
-	who := asker{e.Call.Client, e.Call.Session, e.Call.Model}
+func (u *unanswered) watch(e *gateway.Event) {
 	switch e.Event.(type) {
 	case turn.Start:
-		if i := slices.Index(u.lost, who); i >= 0 {
+		if i := slices.Index(u.lost, askerOf(&e.Call)); i >= 0 {
 			u.lost = slices.Delete(u.lost, i, i+1)
 		}
 	case turn.Retry:
 		if _, known := u.waits[e.Call.ID]; !known && len(u.waits) < waitingBound {
-			u.waits[e.Call.ID], u.dirty = who, true
+			u.waits[e.Call.ID], u.dirty = askerOf(&e.Call), true
 		}
 	case turn.Recovered, turn.Sealed:
 		if _, known := u.waits[e.Call.ID]; known {

@@ -35,7 +35,7 @@ func (w *world) call(id int64, model string) gateway.Call {
 // try tells of a try that took so long; f nil: it was answered.
 func (w *world) try(id int64, model string, took time.Duration, f *fault.Error) {
 	now := time.Now()
-	w.Watch(gateway.Event{At: now, Call: w.call(id, model), Try: retry.Try{
+	w.Watch(&gateway.Event{At: now, Call: w.call(id, model), Try: retry.Try{
 		N: 1, Start: now.Add(-took), Took: took, Fault: f,
 	}})
 }
@@ -56,7 +56,7 @@ func (w *world) recover(id int64, model string, retries int, waited time.Duratio
 func (w *world) end(id int64, model string) { w.tell(id, model, turn.Sealed{Status: turn.Failed}) }
 
 func (w *world) tell(id int64, model string, e turn.Event) {
-	w.Watch(gateway.Event{At: time.Now(), Call: w.call(id, model), Event: e})
+	w.Watch(&gateway.Event{At: time.Now(), Call: w.call(id, model), Event: e})
 }
 
 // turn reports an event of a turn.

@@ -16,7 +16,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	tel.Watch(gateway.Event{Event: turn.Start{}, Call: gateway.Call{ID: 1, Upstream: "anthropic", Model: "claude"}})
+	tel.Watch(&gateway.Event{Event: turn.Start{}, Call: gateway.Call{ID: 1, Upstream: "anthropic", Model: "claude"}})
 	w := httptest.NewRecorder()
 	tel.ServeHTTP(w, httptest.NewRequest("GET", "/-/metrics", nil))
 	for line := range strings.Lines(w.Body.String()) {

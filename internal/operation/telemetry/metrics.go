@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
@@ -41,6 +42,8 @@ type counts struct {
 	gaveUp, brokeOff                    *metrics.Counters // likewise
 	content, waited, queueTime          *metrics.Histograms
 
+	last atomic.Pointer[series] // that was found: an event is followed by one of the same labels, as a rule
+
 	mu     sync.RWMutex
 	models map[string]bool
 	series map[labels]*series
@@ -68,6 +71,7 @@ func isTurn(c *gateway.Call) bool { return c.Face != "" }
 
 // series has the metrics of every request, looked up once.
 type series struct {
+	labels             labels
 	requests, answered *metrics.Counter
 	content, waited    *metrics.Histogram
 }
@@ -209,6 +213,9 @@ func (m *counts) bounded(l labels) labels {
 
 // find returns the series of labels, and the labels that it has.
 func (m *counts) find(p labels) (*series, labels) {
+	if s := m.last.Load(); s != nil && s.labels == p {
+		return s, p
+	}
 	if len(p.model) > nameBound {
 		p.model = p.model[:nameBound]
 	}
@@ -219,14 +226,15 @@ func (m *counts) find(p labels) (*series, labels) {
 	}
 	s := m.series[p]
 	m.mu.RUnlock()
-	if s != nil {
-		return s, p
+	if s == nil {
+		s = m.add(p)
 	}
-	return m.add(p)
+	m.last.Store(s)
+	return s, s.labels
 }
 
 // add creates the series of labels.
-func (m *counts) add(p labels) (*series, labels) {
+func (m *counts) add(p labels) *series {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -238,11 +246,12 @@ func (m *counts) add(p labels) (*series, labels) {
 	}
 	if m.series[p] == nil {
 		m.series[p] = &series{
+			labels:   p,
 			requests: p.of(m.requests),
 			answered: p.of(m.tries, answered),
 			content:  m.content.With(p.face, p.upstream),
 			waited:   m.waited.With(p.face, p.upstream),
 		}
 	}
-	return m.series[p], p
+	return m.series[p]
 }

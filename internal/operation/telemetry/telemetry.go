@@ -61,17 +61,17 @@ func New(ctx context.Context, c Config) (*Telemetry, error) {
 	return t, err
 }
 
-// Watch records an event of the gateway, or of a turn.
-func (t *Telemetry) Watch(e gateway.Event) {
-	t.counts.watch(&e)
+// Watch records an event of the gateway, or of a turn. It does not keep e, which is large.
+func (t *Telemetry) Watch(e *gateway.Event) {
+	t.counts.watch(e)
 	if t.waiting != nil {
-		t.waiting.watch(&e)
+		t.waiting.watch(e)
 	}
 	if t.traces != nil {
-		t.traces.watch(&e)
+		t.traces.watch(e)
 	}
 	if t.log != nil {
-		report(t.log, &e)
+		report(t.log, e)
 	}
 }
 

@@ -114,7 +114,7 @@ func watching(t *testing.T, c telemetry.Config, events ...gateway.Event) *teleme
 		t.Fatalf("new: %v", err)
 	}
 	for _, e := range events {
-		tel.Watch(e)
+		tel.Watch(&e)
 	}
 	return tel
 }
@@ -194,7 +194,7 @@ func TestMetrics_OfAModelThatFails(t *testing.T) {
 		tel.Show(board{}, h)
 		tries := func(model string, n int, f *fault.Error) {
 			for range n {
-				h.Watch(gateway.Event{At: time.Now(), Call: gateway.Call{ID: 1, Upstream: "work", Model: model}, Try: retry.Try{N: 1, Start: time.Now(), Fault: f}})
+				h.Watch(&gateway.Event{At: time.Now(), Call: gateway.Call{ID: 1, Upstream: "work", Model: model}, Try: retry.Try{N: 1, Start: time.Now(), Fault: f}})
 			}
 		}
 		check := func(when, model string, outage, degraded int) {
@@ -285,9 +285,9 @@ func TestMetrics_NamesPassLint(t *testing.T) {
 func TestMetrics_SeriesAreBounded(t *testing.T) {
 	tel := watching(t, telemetry.Config{})
 	for i := range 1000 {
-		tel.Watch(gateway.Event{Event: turn.Start{}, Call: gateway.Call{Upstream: "work", Model: fmt.Sprintf("%s%d\xff", strings.Repeat("m", i%100), i)}})
+		tel.Watch(&gateway.Event{Event: turn.Start{}, Call: gateway.Call{Upstream: "work", Model: fmt.Sprintf("%s%d\xff", strings.Repeat("m", i%100), i)}})
 	}
-	tel.Watch(gateway.Event{Event: turn.Start{}, Call: gateway.Call{Upstream: "work", Model: "other"}})
+	tel.Watch(&gateway.Event{Event: turn.Start{}, Call: gateway.Call{Upstream: "work", Model: "other"}})
 	n, err := testutil.GatherAndCount(scraped(t, tel), "ridethrough_requests_total")
 	if n != 51 || err != nil {
 		t.Errorf("%d series for 1000 models, %v", n, err)
@@ -307,7 +307,7 @@ func TestTelemetry_IsSafeForConcurrentUse(t *testing.T) {
 			c := call
 			c.ID, c.Model = int64(i), fmt.Sprint("m", i)
 			for _, e := range outage(c) {
-				tel.Watch(e)
+				tel.Watch(&e)
 			}
 			tel.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 		})
@@ -444,7 +444,7 @@ func TestTraces_ExporterFollowsTheEnvironment(t *testing.T) {
 		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("New with %s: got error %v, want %q", c.env, err, c.err)
 		}
-		tel.Watch(gateway.Event{Call: call, Event: waits(busy, 1, 0)}) // an error leaves the rest in order
+		tel.Watch(&gateway.Event{Call: call, Event: waits(busy, 1, 0)}) // an error leaves the rest in order
 		if err := tel.Close(t.Context()); err != nil {
 			t.Errorf("Close with %s: got error %v, want none", c.env, err)
 		}
@@ -533,7 +533,7 @@ func BenchmarkWatch_AnsweredAtOnce(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, e := range events {
-			tel.Watch(e)
+			tel.Watch(&e)
 		}
 	}
 }

@@ -34,7 +34,7 @@ type Watcher struct {
 	Group func(face, id, parent string) (span string, end func(turn.Status))
 
 	face string
-	to   func(gateway.Event)
+	to   func(*gateway.Event)
 
 	mu   sync.Mutex
 	last int64 // the number of the latest turn, from -1 downwards: no request of the gateway has it
@@ -54,9 +54,9 @@ type call struct {
 }
 
 // New returns a watcher of the turns of a face. to gets their events; it may be called concurrently. nil: none.
-func New(face string, to func(gateway.Event)) *Watcher {
+func New(face string, to func(*gateway.Event)) *Watcher {
 	if to == nil {
-		to = func(gateway.Event) {}
+		to = func(*gateway.Event) {}
 	}
 	return &Watcher{face: face, to: to, open: map[key]*call{}}
 }
@@ -94,12 +94,12 @@ func (w *Watcher) Members(id, parent string) (report func(int, agent.Report), en
 func (w *Watcher) watch(k key, parent string, r agent.Report) {
 	about, known := w.about(k, parent, &r)
 	if _, starts := r.Event.(turn.Start); !known && !starts {
-		w.to(gateway.Event{At: r.At, Call: about.Call, Event: turn.Restarted{}}) // it began in another process
+		w.to(&gateway.Event{At: r.At, Call: about.Call, Event: turn.Restarted{}}) // it began in another process
 	}
 	if end, ok := r.Event.(turn.Sealed); ok && end.Status == turn.Aborted {
-		w.to(gateway.Event{At: r.At, Call: about.Call, Event: about.stopped(end)})
+		w.to(&gateway.Event{At: r.At, Call: about.Call, Event: about.stopped(end)})
 	}
-	w.to(gateway.Event{At: r.At, Call: about.Call, Try: r.Try, Event: r.Event})
+	w.to(&gateway.Event{At: r.At, Call: about.Call, Try: r.Try, Event: r.Event})
 }
 
 // stopped returns the event of a caller that leaves, for a turn that was stopped.

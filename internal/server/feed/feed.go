@@ -64,8 +64,8 @@ func New() *Feed {
 // Boot returns the name of this process, which begins the ids of its events.
 func (f *Feed) Boot() string { return f.boot }
 
-// Watch publishes an event of the gateway, or of a turn: it is for gateway.Config.OnEvent and package turns.
-func (f *Feed) Watch(e gateway.Event) {
+// Watch publishes an event of the gateway, or of a turn. It does not keep e, which is large.
+func (f *Feed) Watch(e *gateway.Event) {
 	switch {
 	case e.Crossed != nil:
 		f.limitUsed(e)
@@ -89,7 +89,7 @@ func (f *Feed) Watch(e gateway.Event) {
 }
 
 // watch publishes an event of the gateway. c is nil for a call that has not failed before.
-func (f *Feed) watch(e gateway.Event, c *call) {
+func (f *Feed) watch(e *gateway.Event, c *call) {
 	switch event := e.Event.(type) {
 	case turn.Retry:
 		f.retry(e, c, event)
@@ -122,7 +122,7 @@ func (f *Feed) watch(e gateway.Event, c *call) {
 }
 
 // retry publishes the begin of a wait.
-func (f *Feed) retry(e gateway.Event, c *call, r turn.Retry) {
+func (f *Feed) retry(e *gateway.Event, c *call, r turn.Retry) {
 	if c == nil {
 		c = new(call)
 		f.calls[e.Call.ID] = c
@@ -160,7 +160,7 @@ func (f *Feed) startReminders(c *call) {
 			return // that wait is over
 		}
 		reminder := turn.Waiting{Name: c.retry.Name, Upstream: c.retry.Upstream, Retry: c.retry.Wait.Retry(), Remaining: left}
-		f.publish(gateway.Event{At: now, Call: c.Call, Event: reminder})
+		f.publish(&gateway.Event{At: now, Call: c.Call, Event: reminder})
 		if left > remindTime {
 			t.Reset(remindTime)
 		}
@@ -177,7 +177,7 @@ func (c *call) stop() {
 }
 
 // limitUsed publishes that a limit of an upstream is nearly used up. It is about a credential, and not about the call.
-func (f *Feed) limitUsed(e gateway.Event) {
+func (f *Feed) limitUsed(e *gateway.Event) {
 	l := e.Crossed.Limit
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -188,8 +188,8 @@ func (f *Feed) limitUsed(e gateway.Event) {
 }
 
 // queued publishes that a call waits for room below a limit, or that it no longer does.
-func (f *Feed) queued(e gateway.Event) {
-	about := wire.Ref{ConversationID: e.Call.Session, TurnID: turnID(e.Call)}
+func (f *Feed) queued(e *gateway.Event) {
+	about := wire.Ref{ConversationID: e.Call.Session, TurnID: turnID(&e.Call)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if e.Queued == nil {
@@ -205,12 +205,12 @@ func (f *Feed) queued(e gateway.Event) {
 }
 
 // publish publishes an event of a call.
-func (f *Feed) publish(e gateway.Event) {
+func (f *Feed) publish(e *gateway.Event) {
 	to := &f.kept
 	if _, ok := e.Event.(turn.Waiting); ok {
 		to = &f.reminders
 	}
-	f.add(to, e.At, wire.Turn{Ref: wire.Ref{ConversationID: e.Call.Session, TurnID: turnID(e.Call)}, Event: e.Event})
+	f.add(to, e.At, wire.Turn{Ref: wire.Ref{ConversationID: e.Call.Session, TurnID: turnID(&e.Call)}, Event: e.Event})
 }
 
 // add numbers an event, keeps it and wakes the readers.
@@ -222,7 +222,7 @@ func (f *Feed) add(to *ring, at time.Time, body wire.Body) {
 }
 
 // turnID returns the id of a turn, or the number of a request.
-func turnID(c gateway.Call) string {
+func turnID(c *gateway.Call) string {
 	if c.Face != "" {
 		return c.Turn
 	}

@@ -88,7 +88,7 @@ func (g *served) kill() {
 func (g *served) fail(tries int) {
 	for i := range tries {
 		id := int64(i + 1)
-		g.own.Watch(gateway.Event{At: time.Now(), Call: gateway.Call{ID: id, Upstream: "anthropic", Model: "m", Began: time.Now()}, Try: retry.Try{
+		g.own.Watch(&gateway.Event{At: time.Now(), Call: gateway.Call{ID: id, Upstream: "anthropic", Model: "m", Began: time.Now()}, Try: retry.Try{
 			N: 1, Start: time.Now(), Took: time.Second, Fault: &fault.Error{Kind: fault.Overloaded, Status: 529},
 		}})
 		time.Sleep(time.Second)
