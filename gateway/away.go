@@ -290,10 +290,7 @@ func (g *Gateway) SetMembers(ids []string) {
 func (g *Gateway) tellAll(now time.Time) {
 	co := &g.coalescer
 	co.mu.Lock()
-	var active []*sharedRequest
-	for _, all := range co.active {
-		active = append(active, all...)
-	}
+	active := co.inProgress()
 	co.dropExpired(now)
 	ended, kept := slices.Clone(co.failed), slices.Clone(co.kept)
 	co.mu.Unlock()

@@ -104,7 +104,7 @@ func (c *call) goOn(wait policy.Wait) bool {
 	c.resumed++
 	closeResponse(c.shared.resp)
 	if c.lead(wait, func() *sharedRequest {
-		s := c.newSharedOn(stayAt(b.at, wait.Run))
+		s := c.newSharedOn(stayAt(b.at, wait.Run), true)
 		s.background, s.resumes = b, true
 		return s
 	}) {

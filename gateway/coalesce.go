@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,9 +18,9 @@ import (
 // left, and is answered at once after one that was given up.
 type coalescer struct {
 	mu     sync.Mutex
-	active map[requestKey][]*sharedRequest
-	failed []failedRequest // the oldest first
-	kept   []*keptAnswer   // likewise
+	active map[uint64]*sharedRequest // by the digest of their keys: the youngest, which leads to the others
+	failed []failedRequest           // the oldest first
+	kept   []*keptAnswer             // likewise
 }
 
 // requestKey is what a request and its re-send have in common at first sight. Their bodies are compared only if
@@ -53,6 +54,9 @@ func (c *call) repeats(other *call) bool {
 	return a != nil && b != nil && *a == *b
 }
 
+// keyDigest returns the digest of the key.
+func (c *call) keyDigest() uint64 { return maphash.Comparable(c.gateway.seed[0], c.key()) }
+
 // enter returns the shared request that answers a call: the one that it joins, or a new one that it leads.
 //
 // A call joins if its client says that it is sent again, or if it is of the same session as one that waits after
@@ -60,52 +64,87 @@ func (c *call) repeats(other *call) bool {
 func (co *coalescer) enter(c *call) (s *sharedRequest, leads bool) {
 	key, resent := c.key(), c.isResend()
 	if resent || key.session != "" || c.detaches() {
-		for _, s := range co.candidates(key) {
-			if (resent || key.session != "" && s.hasFailed() || s.isDetached()) && c.repeats(s.leader) && s.join(c) {
+		for _, s := range co.candidates(c.keyDigest()) {
+			if s.leader.key() == key && s.joinable(resent) && c.repeats(s.leader) && s.join(c) {
 				return s, false
 			}
 		}
 	}
-	return co.lead(c), true
+	return c.newShared(), true
 }
 
-// lead returns a new shared request that a call leads.
-func (co *coalescer) lead(c *call) *sharedRequest {
-	s, key := c.newShared(), c.key()
+// begin adds a shared request to those in progress, which Close ends.
+func (co *coalescer) begin(s *sharedRequest) {
 	co.mu.Lock()
 	defer co.mu.Unlock()
 	if co.active == nil {
-		co.active = make(map[requestKey][]*sharedRequest)
+		co.active = make(map[uint64]*sharedRequest)
 	}
-	co.active[key] = append(co.active[key], s)
-	return s
+	if s.older = co.active[s.digest]; s.older != nil {
+		s.older.younger = s
+	}
+	co.active[s.digest] = s
+	if s.closing.Err() != nil {
+		s.cancel(errClosing)
+	}
 }
 
-// hasFailed reports whether a try has failed.
-func (s *sharedRequest) hasFailed() bool {
+// joinable reports whether a call that is the same request joins.
+func (s *sharedRequest) joinable(resent bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.last.Fault != nil
+	return !s.finished && !s.alone && (resent || s.leader.info.Session != "" && s.last.Fault != nil || len(s.calls) == 0)
 }
 
-// candidates returns the shared requests in progress with a key.
-func (co *coalescer) candidates(key requestKey) []*sharedRequest {
+// candidates returns the shared requests in progress of a digest, the oldest first.
+func (co *coalescer) candidates(digest uint64) (all []*sharedRequest) {
 	co.mu.Lock()
 	defer co.mu.Unlock()
-	return slices.Clone(co.active[key])
-}
-
-// remove forgets a shared request that is finished.
-func (co *coalescer) remove(s *sharedRequest) {
-	key := s.leader.key()
-	co.mu.Lock()
-	defer co.mu.Unlock()
-	rest := slices.DeleteFunc(co.active[key], func(other *sharedRequest) bool { return other == s })
-	if len(rest) == 0 {
-		delete(co.active, key)
-		return
+	for s := co.active[digest]; s != nil; s = s.older {
+		all = append(all, s)
 	}
-	co.active[key] = rest
+	slices.Reverse(all)
+	return all
+}
+
+// inProgress returns all shared requests whose answers are not over. mu is held.
+func (co *coalescer) inProgress() (all []*sharedRequest) {
+	for _, s := range co.active {
+		for ; s != nil; s = s.older {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// end forgets a shared request whose answer is over.
+func (co *coalescer) end(s *sharedRequest) {
+	co.mu.Lock()
+	defer co.mu.Unlock()
+	switch {
+	case s.younger != nil:
+		s.younger.older = s.older
+	case co.active[s.digest] != s:
+		return // it has been forgotten
+	case s.older != nil:
+		co.active[s.digest] = s.older
+	default:
+		delete(co.active, s.digest)
+	}
+	if s.older != nil {
+		s.older.younger = s.younger
+	}
+	s.older, s.younger = nil, nil
+}
+
+// close ends all shared requests.
+func (co *coalescer) close() {
+	co.mu.Lock()
+	all := co.inProgress()
+	co.mu.Unlock()
+	for _, s := range all {
+		s.cancel(errClosing)
+	}
 }
 
 // join adds a call to those that wait for the outcome; false: it is finished.
@@ -198,6 +237,7 @@ func (s *sharedRequest) release(c *call) {
 	if s.winner == c || len(s.calls) == 0 && s.undetach == nil {
 		s.stopDetached()
 		s.cancel(errLeft)
+		s.coalescer.end(s)
 	}
 }
 
@@ -238,7 +278,6 @@ func (s *sharedRequest) publish(resp *http.Response, err error) {
 	if s.winner != s.leader || resp == nil {
 		s.body.Release()
 	}
-	s.coalescer.remove(s)
 	if s.done != nil {
 		close(s.done)
 	}

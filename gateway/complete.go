@@ -187,14 +187,9 @@ func (c *call) waitAfter(f *fault.Error) policy.Wait {
 	}
 }
 
-// leadAgain returns the shared request by which the call asks again. Another client may join it, unless it asks for
-// the rest of a text.
-func (c *call) leadAgain() (s *sharedRequest) {
-	if c.continuing() {
-		s = c.newShared()
-	} else {
-		s = c.gateway.coalescer.lead(c)
-	}
+// leadAgain returns the shared request by which the call asks again.
+func (c *call) leadAgain() *sharedRequest {
+	s := c.newShared()
 	s.failover.Since = time.Now()
 	return s
 }

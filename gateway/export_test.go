@@ -20,11 +20,8 @@ func (g *Gateway) Caches() int {
 func (g *Gateway) Left() (shared, waits int, memory, disk int64) {
 	g.coalescer.mu.Lock()
 	defer g.coalescer.mu.Unlock()
-	for _, all := range g.coalescer.active {
-		shared += len(all)
-	}
 	memory, disk = g.spool.Used()
-	return shared, len(g.waits.list()), memory, disk
+	return len(g.coalescer.inProgress()), len(g.waits.list()), memory, disk
 }
 
 // Away returns how many requests of other gateways are known.

@@ -92,6 +92,7 @@ func (g *Gateway) Drain() { g.drain(errClosing) }
 func (g *Gateway) Close() {
 	g.Drain()
 	g.close(errClosing)
+	g.coalescer.close()
 }
 
 // ServeHTTP answers one request.

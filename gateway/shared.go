@@ -38,7 +38,7 @@ type sharedRequest struct {
 	setup      *setup
 	leader     *call
 	body       *spool.Body
-	ctx        context.Context // ends with the last client and with the gateway
+	ctx        context.Context // ends with the last client, and with Close
 	cancel     context.CancelCauseFunc
 	failover   failover
 	background *background       // of the answer that the latest run asks for; nil: it is not in the background
@@ -56,6 +56,10 @@ type sharedRequest struct {
 	probed     bool              // the last wait was ended early by a try that does not count
 	toldAt     time.Time         // when the fleet was told that it waits; zero: it was not
 	sent       time.Time         // when the try began that was answered; zero: none was
+
+	alone          bool           // no other call joins it
+	digest         uint64         // of its leader's key
+	older, younger *sharedRequest // in progress, of the same digest; the coalescer's mu guards them
 
 	mu          sync.Mutex
 	calls       []*call                 // whose clients are connected; the leader first, if it is
@@ -82,15 +86,16 @@ type sharedRequest struct {
 	err         error
 }
 
-// newShared returns the shared request that a call leads.
-func (c *call) newShared() *sharedRequest { return c.newSharedOn(newFailover(c)) }
+// newShared returns the shared request that a call leads. Others may join it, unless it asks for the rest of a text.
+func (c *call) newShared() *sharedRequest { return c.newSharedOn(newFailover(c), c.continuing()) }
 
-// newSharedOn returns one that goes another way.
-func (c *call) newSharedOn(f failover) *sharedRequest {
+// newSharedOn returns one that goes another way, and that others may join unless it is to be alone.
+func (c *call) newSharedOn(f failover, alone bool) *sharedRequest {
 	s := &sharedRequest{
 		Gateway: c.gateway, setup: c.setup, leader: c, body: c.body, state: stateTrying, silence: c.silence,
+		digest: c.keyDigest(), alone: alone,
 	}
-	s.ctx, s.cancel = context.WithCancelCause(s.closing)
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.body.OnLost = s.cancel
 	if c.maxWait > 0 {
 		s.maxWait = c.maxWait
@@ -105,6 +110,7 @@ func (c *call) newSharedOn(f failover) *sharedRequest {
 	s.at = s.failover.origin
 	s.calls = append(s.calls, c)
 	s.enterBreaker()
+	s.coalescer.begin(s)
 	return s
 }
 
