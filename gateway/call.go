@@ -43,7 +43,8 @@ type call struct {
 	kept         *keptAnswer      // that it sends; nil: it is not kept
 	preamble     *preamble.Writer // w, whose client is told of the wait ahead of the answer; nil: it is not
 	maxWait      time.Duration    // the longest total wait that the client allows; 0: no limit
-	keepalive    *keepalive       // keeps the client alive while it waits
+	keepalive    *keepalive       // keeps the client alive while it waits; nil: the form of its answer is not known
+	alive        keepalive        // that: one allocation for both
 	outcome      policy.Wait      // the shared request's last, once it is finished
 	status       int              // of the answer; 0: none, or the connection is cut
 	end          turn.Status      // "": done so far

@@ -45,9 +45,9 @@ type keepalive struct {
 	pings     int
 	committed bool
 	stopped   bool
-	inside    bool           // of an answer that has begun
-	middle    dialect.Middle // where
-	sending   chan struct{}  // closed when the frame in progress is out; nil: there is none
+	inside    bool            // of an answer that has begun
+	middle    *dialect.Middle // where; nil: it is not inside
+	sending   chan struct{}   // closed when the frame in progress is out; nil: there is none
 }
 
 // newKeepalive returns the keepalive of a call; nil if the form of the answer is not known.
@@ -55,7 +55,8 @@ func newKeepalive(c *call) *keepalive {
 	if c.unreadable && c.preamble == nil {
 		return nil
 	}
-	k := &keepalive{call: c}
+	k := &c.alive
+	k.call = c
 	if c.parsed.Form != dialect.JSON || c.preamble != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -188,7 +189,7 @@ func (k *keepalive) resume(m dialect.Middle) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.committed, k.stopped, k.inside, k.middle = true, false, true, m
+	k.committed, k.stopped, k.inside, k.middle = true, false, true, &m
 	if k.timer == nil {
 		k.timer = time.AfterFunc(pingEvery, k.tick)
 		return

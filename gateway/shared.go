@@ -57,6 +57,9 @@ type sharedRequest struct {
 	toldAt     time.Time         // when the fleet was told that it waits; zero: it was not
 	sent       time.Time         // when the try began that was answered; zero: none was
 
+	first transport.Transport // of the first run, as most requests have no other: one allocation for all three
+	one   [1]*call            // of calls, likewise
+
 	alone          bool           // no other call joins it
 	digest         uint64         // of its leader's key
 	older, younger *sharedRequest // in progress, of the same digest; the coalescer's mu guards them
@@ -108,7 +111,7 @@ func (c *call) newSharedOn(f failover, alone bool) *sharedRequest {
 	}
 	s.failover = f
 	s.at = s.failover.origin
-	s.calls = append(s.calls, c)
+	s.calls = append(s.one[:0], c)
 	s.enterBreaker()
 	s.coalescer.begin(s)
 	return s
@@ -239,18 +242,20 @@ func (s *sharedRequest) sendTo(req *http.Request, caller *preamble.Caller) (*htt
 
 // transport returns what tries the request at its upstream.
 func (s *sharedRequest) transport(base http.RoundTripper, caller *preamble.Caller) *transport.Transport {
-	return &transport.Transport{
-		Base: base,
-		Retry: retry.Retrier{
-			Policy: s.patience(), Start: s.failover.Run, Resume: s.resumed(), Breaker: (*requestBreaker)(s),
-			OnTry: s.onTry, OnWait: s.onWait, Sleep: s.sleep, Held: caller.TakeWaited,
-			Sooner: s.sooner(),
-		},
-		Faults: s.setup.faultsOf(s.at.upstream),
-		Limits: s.limits(),
-		Opened: s.opened, Observer: s, NoErrorLine: true,
-		Resent: true, Judges: s.failover.has(), Refusals: s.failover.asksOthers(),
+	t := &s.first
+	if t.Base != nil { // the answer of an earlier run may be in use
+		t = new(transport.Transport)
 	}
+	t.Base, t.Faults, t.Limits = base, s.setup.faultsOf(s.at.upstream), s.limits()
+	t.Opened, t.Observer, t.NoErrorLine = s.opened, s, true
+	t.Resent, t.Judges, t.Refusals = true, s.failover.has(), s.failover.asksOthers()
+	r := &t.Retry
+	r.Policy, r.Start, r.Resume, r.Breaker = s.patience(), s.failover.Run, s.resumed(), (*requestBreaker)(s)
+	r.OnTry, r.OnWait, r.Sleep, r.Sooner = s.onTry, s.onWait, s.sleep, s.sooner()
+	if caller != nil {
+		r.Held = caller.TakeWaited
+	}
+	return t
 }
 
 // requestBreaker is the upstream's breaker as the tries of a shared request know it.
