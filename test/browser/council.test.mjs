@@ -55,7 +55,7 @@ test('a failed member shows why it failed', async (t) => {
   const page = await open(t, w.page + '#/council')
   await convene(page)
   await shown(page, 'The council has no answer')
-  await shown(page, /^1 of 2 members answered, and 2 are needed\.$/)
+  await shown(page, /^Failed: 1 of 2 members answered, and 2 are needed\.$/)
   assert.equal(await page.locator('.member.failed').count(), 1)
   assert.equal(await text(page, '.member.failed .status'), 'failed: authentication')
   assert.match(await text(page, '.member.failed .words'), /^HTTP 401: /)

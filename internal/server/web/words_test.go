@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/members"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
@@ -249,5 +251,6 @@ func lines() map[string]string {
 		"short":    display.CompactedLine(turn.Compacted{Asked: true, TokensBefore: 21, TokensAfter: 21}),
 		"switched": display.Switched(turn.Switched{From: "a/b", Why: "HTTP 529", To: "c/d"}),
 		"nameless": display.Switched(turn.Switched{Why: "HTTP 529", To: "c/d"}),
+		"tooFew":   members.ShortfallHeadline([]council.Member{{State: council.Answered}, {State: council.Failed}, {State: council.CutOff}}, 2),
 	}
 }

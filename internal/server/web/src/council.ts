@@ -3,7 +3,7 @@
 import type { CouncilEvent, MemberState } from './api'
 import { seconds } from './time'
 import { fold as foldTurn, newTranscript, type Transcript, type Turn } from './transcript'
-import { causeOf, plural, type Fault } from './words'
+import { aSentence, causeOf, plural, shortfall, type Fault } from './words'
 
 export interface Member extends Fault {
   name: string
@@ -24,27 +24,36 @@ export interface Council {
   question: string
   judge: string
   members: readonly Member[]
+  quorum: number // how many answers are enough
   grace?: number // when the other members are cut off, on the page's own clock
   transcript: Transcript // of the judge's turn
   end?: { status: NonNullable<CouncilEvent['status']>; message: string; tookMs: number }
 }
 
 export const newCouncil = (question: string): Council =>
-  ({ id: '', question, judge: '', members: [], transcript: newTranscript({ id: '', model: '', created: '', changed: '', seq: 0, queue: [] }) })
+  ({ id: '', question, judge: '', members: [], quorum: 0, transcript: newTranscript({ id: '', model: '', created: '', changed: '', seq: 0, queue: [] }) })
 
 // fold adds an event.
 export function fold(c: Council, e: CouncilEvent, now: number): Council {
   switch (e.type) {
     case 'council-start':
-      return { ...c, id: e.turnId ?? '', judge: e.judge ?? '', members: numbered(e.members ?? []).map((name, i) => newMember(name, e.members?.[i] ?? '', now + (e.budgetMs ?? 0))) }
+      return { ...c, id: e.turnId ?? '', judge: e.judge ?? '', quorum: e.quorum ?? 0, members: numbered(e.members ?? []).map((name, i) => newMember(name, e.members?.[i] ?? '', now + (e.budgetMs ?? 0))) }
     case 'council-member':
       return { ...c, members: c.members.map((m, i) => (i === e.member ? update(m, e, now) : m)) }
     case 'council-quorum':
       return { ...c, grace: now + (e.graceMs ?? 0) }
     case 'council-end':
-      return { ...c, transcript: sealJudge(c.transcript, 'failed'), end: { status: e.status ?? 'done', message: e.message ?? '', tookMs: e.tookMs ?? 0 } }
+      return { ...c, transcript: sealJudge(c.transcript, 'failed'), end: { status: e.status ?? 'done', message: whyFailed(c, e), tookMs: e.tookMs ?? 0 } }
   }
   return { ...c, transcript: foldTurn(c.transcript, e, now) }
+}
+
+// whyFailed returns why a council failed; '': it did not. Of too few answers it says how many there are: why members
+// have none is shown with each of them.
+function whyFailed(c: Council, e: CouncilEvent): string {
+  const answered = count(c, 'answered')
+  if (e.status !== 'failed') return ''
+  return answered < c.quorum ? shortfall(answered, c.members.length, c.quorum) : aSentence(e.message ?? 'the reason is not known')
 }
 
 // numbered returns the members' names, with a number where one repeats.

@@ -84,7 +84,7 @@ function announceEvent(c: Council, e: CouncilEvent): void {
     const next = m.due === undefined ? '' : ` in ${Math.ceil((e.delayMs ?? 0) / 1000)} seconds`
     announce(`${c.id} ${e.member}`, m.state + m.tries, `${m.name} ${statusText(m)}${next}.`)
   }
-  if (e.type === 'council-end') announce(c.id, 'end', e.status === 'done' ? 'The council has answered.' : `The council has no answer. ${e.message ?? ''}`)
+  if (e.type === 'council-end') announce(c.id, 'end', e.status === 'done' ? 'The council has answered.' : `The council has no answer. ${c.end?.message ?? ''}`)
 }
 
 // Leaving the page ends the council, so the browser asks first.

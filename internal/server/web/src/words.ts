@@ -135,6 +135,10 @@ export const brokeOff = '… the answer broke off here'
 export const afterContent = 'The client has a part of the answer and gets the rest.'
 export const restarted = '▲ The process that wrote this has ended; the answer starts over'
 
+// shortfall is the headline of a council in which fewer members have answered than are needed.
+export const shortfall = (answered: number, members: number, needed: number): string =>
+  `Failed: ${answered} of ${members} members answered, and ${needed} are needed.`
+
 // compacted says that the history was made smaller, why, and by how much.
 export function compacted(e: { asked?: boolean | undefined; tokensBefore?: number | undefined; tokensAfter?: number | undefined }): string {
   const why = e.asked ? '· the conversation has been compacted' : '· the conversation was too long and has been shortened'

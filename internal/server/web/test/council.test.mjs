@@ -43,6 +43,14 @@ test('fold: a wait that is over leaves no countdown, and unaffected members stay
   assert.equal(c.members[1], before.members[1])
 })
 
+test('fold: why a council failed', () => {
+  const failed = (message, ...states) => play([start(), ...states.map((s, n) => member(n, s)), event('council-end', { status: 'failed', message })]).end.message
+  const each = '1 of 3 members answered, and 2 are needed: b/y failed in 1 try: HTTP 401: wrong key: 7 of 8 members answered'
+  assert.equal(failed(each, 'answered', 'failed', 'cut-off'), 'Failed: 1 of 3 members answered, and 2 are needed.')
+  assert.equal(failed('in other words', 'answered', 'failed', 'failed'), 'Failed: 1 of 3 members answered, and 2 are needed.')
+  assert.equal(failed('the aggregator a/x: the answer is empty', 'answered', 'answered', 'failed'), 'The aggregator a/x: the answer is empty.')
+})
+
 test('sharedWaits: members that wait on the same provider are counted, with the next try of all', () => {
   const c = play([start(['a/x', 'a/y', 'b/x', 'a/z']), member(0, 'waiting'), member(1, 'waiting', { delayMs: 4000 }), member(2, 'waiting', { delayMs: 1 }), member(3, 'waiting', { delayMs: 3000 })])
   assert.deepEqual(sharedWaits(c).map((t) => [t.provider, t.waiting, t.first.due]), [['a', 3, 4000]])

@@ -55,12 +55,12 @@ test('wrongTogether: the same as for the server', () => {
 })
 
 test('fixed lines: the same as in the terminal', () => {
-  const { brokeOff, restarted, compacted, switched } = words
+  const { brokeOff, restarted, compacted, shortfall, switched } = words
   const compactions = {
     tooLong: compacted({}), smaller: compacted({ tokensBefore: 123456, tokensAfter: 999 }),
     asked: compacted({ asked: true, tokensBefore: 1003, tokensAfter: 21 }), short: compacted({ asked: true, tokensBefore: 21, tokensAfter: 21 }),
   }
-  assert.deepEqual({ brokeOff, restarted, ...compactions, switched: switched('a/b', 'HTTP 529', 'c/d'), nameless: switched('', 'HTTP 529', 'c/d') }, want.lines)
+  assert.deepEqual({ brokeOff, restarted, ...compactions, switched: switched('a/b', 'HTTP 529', 'c/d'), nameless: switched('', 'HTTP 529', 'c/d'), tooFew: shortfall(1, 3, 2) }, want.lines)
 })
 
 test('cached: what a retry costs before and after the end of the cache', () => {

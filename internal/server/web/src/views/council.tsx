@@ -138,9 +138,6 @@ function Answer({ text }: { text: string }) {
   )
 }
 
-// withoutMembers returns why a council failed without how each member did, which is shown with the member.
-const withoutMembers = (message: string): string => message.replace(/^(\d+ of \d+ members answered[^:]*): [^]*$/, '$1.')
-
 // End shows why the council failed, unless its judge's turn shows it, and how long it took.
 function End({ of: c }: { of: Council }) {
   if (!c.end) return null
@@ -148,7 +145,7 @@ function End({ of: c }: { of: Council }) {
   const answer = judgeTurn(c)?.items.map((i) => (i.is === 'answer' ? i.text : '')).join('')
   return (
     <footer class="end">
-      {c.end.status === 'failed' && !judgeTurn(c)?.error ? <div class="error"><p><b>{withoutMembers(c.end.message)}</b></p></div> : null}
+      {c.end.status === 'failed' && !judgeTurn(c)?.error ? <div class="error"><p><b>{c.end.message}</b></p></div> : null}
       <p class="acts">
         {c.end.status === 'done' && answer ? <Copy label="Copy the answer" text={() => answer} /> : null}
         <span class="aside">{answered} · {seconds(c.end.tookMs)}</span>
