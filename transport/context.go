@@ -12,12 +12,12 @@ type tryContext struct {
 	context.Context // the caller's
 
 	mu     sync.Mutex
-	ended  bool
 	after  func()      // AfterFunc was given; nil: nothing
 	unlink func() bool // keeps the end of the caller's context from calling it
 	like   context.Context
 	cancel context.CancelCauseFunc
 	made   atomic.Bool // like and cancel are set
+	ended  bool
 }
 
 // AfterFunc is [context.AfterFunc] of it.

@@ -72,8 +72,8 @@ func (l Limits) left(limit time.Duration, n int) time.Duration {
 type watchdog struct {
 	limits  Limits
 	first   time.Duration // the limit on the first byte
-	learned bool          // first is
 	seen    uint64        // answers to others when the try began
+	learned bool          // first is
 	longer  atomic.Bool   // it goes on although first is over
 	began   time.Time
 	ctx     tryContext

@@ -32,13 +32,12 @@ type stream struct {
 	ended    bool           // it has its terminator, or an error in its place: any end may follow
 	failure  *fault.Error   // that error; nil: none
 	raw      bool           // no longer examined
+	unlike   uint8          // frames of plain content since one that repeats
 	errLine  bool           // its failure has been made a line, or is to be none
 
-	repeats dialect.Repeats // frames of plain content
-	unlike  uint8           // frames since one of those
-
-	withholds bool   // an error event behind content ends it as a fault, and is not returned
-	withheld  []byte // that event
+	withholds bool            // an error event behind content ends it as a fault, and is not returned
+	withheld  []byte          // that event
+	repeats   dialect.Repeats // frames of plain content
 }
 
 // Watched is the body of a streamed answer from a Transport. It returns whole
