@@ -56,6 +56,46 @@ func BenchmarkFrameKind(b *testing.B) {
 	}
 }
 
+// BenchmarkBodyKind reads an answer that is not streamed, as OpenAI sends it, and BenchmarkOutput whether it is empty.
+func BenchmarkBodyKind(b *testing.B) {
+	body := []byte(completion)
+	b.ReportAllocs()
+	for b.Loop() {
+		if dialect.OpenAIChat().BodyKind(body) != dialect.Content {
+			b.Fatal("no content")
+		}
+	}
+}
+
+func BenchmarkOutput(b *testing.B) {
+	body := []byte(completion)
+	b.ReportAllocs()
+	for b.Loop() {
+		if dialect.OpenAIChat().Output(dialect.JSON, body) != dialect.SomeOutput {
+			b.Fatal("no output")
+		}
+	}
+}
+
+const completion = `{
+  "id": "chatcmpl-AbC", "object": "chat.completion", "created": 1780000000, "model": "gpt-5",
+  "choices": [
+    {
+      "index": 0,
+      "message": {"role": "assistant", "content": "Hello! How can I assist you today?", "refusal": null, "annotations": []},
+      "logprobs": null,
+      "finish_reason": "stop"
+    }
+  ],
+  "usage": {
+    "prompt_tokens": 19, "completion_tokens": 10, "total_tokens": 29,
+    "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+    "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0, "accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0}
+  },
+  "service_tier": "default"
+}
+`
+
 func BenchmarkRead(b *testing.B) {
 	prompt, _ := json.Marshal(longText)
 	body := []byte(`{"model":"claude","messages":[{"role":"user","content":` + string(prompt) + `}],"stream":true}`)

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"iter"
 )
 
@@ -142,46 +143,46 @@ func (s *scanner) value() []byte {
 
 // skipString skips a string whose opening quote is next.
 func (s *scanner) skipString() bool {
-	s.at++
-	for {
-		n := bytes.IndexByte(s.text[s.at:], '"')
-		if n < 0 {
-			return false
-		}
-		s.at += n + 1
-		if !s.isEscaped(s.at - 1) {
-			return true
-		}
-	}
+	end := endOfString(s.text, s.at)
+	s.at = cmp.Or(end, len(s.text))
+	return end > 0
 }
 
-// isEscaped reports whether an odd number of backslashes precedes i.
-func (s *scanner) isEscaped(i int) bool {
-	n := 0
-	for i--; i >= 0 && s.text[i] == '\\'; i-- {
-		n++
+// endOfString returns where the string ends whose opening quote is at a place, behind its closing quote; 0: it does
+// not end.
+func endOfString(text []byte, at int) int {
+	for at++; ; {
+		n := bytes.IndexByte(text[at:], '"')
+		if n < 0 {
+			return 0
+		}
+		at += n + 1
+		if text[at-2] != '\\' || !endsEscaping(text[:at-1]) {
+			return at
+		}
 	}
-	return n%2 == 1
 }
 
 // skipNested skips an object or array whose opening bracket is next.
 func (s *scanner) skipNested() bool {
-	for depth := 0; s.at < len(s.text); {
-		switch s.text[s.at] {
+	text, at, depth := s.text, s.at, 0 // not s.at: most of a frame is skipped here
+	s.at = len(text)
+	for at < len(text) {
+		switch text[at] {
 		case '"':
-			if !s.skipString() {
+			if at = endOfString(text, at); at == 0 {
 				return false
 			}
 			continue
 		case '{', '[':
 			depth++
 		case '}', ']':
-			depth--
+			if depth--; depth == 0 {
+				s.at = at + 1
+				return true
+			}
 		}
-		s.at++
-		if depth == 0 {
-			return true
-		}
+		at++
 	}
 	return false
 }

@@ -47,13 +47,16 @@ func anthropicOutput(data []byte) Output {
 
 // chatOutput reads a chunk or a whole completion. The usage may come in a chunk of its own, without choices.
 func chatOutput(data []byte) Output {
+	out := outputOf(member(member(data, "usage"), "completion_tokens"))
+	if out == SomeOutput {
+		return SomeOutput // whatever the choices say, which take longer to read
+	}
 	choices := 0
 	for choice := range elements(member(data, "choices")) {
 		if choices++; !isPlainStop(choice) {
 			return SomeOutput
 		}
 	}
-	out := outputOf(member(member(data, "usage"), "completion_tokens"))
 	if choices == 0 && out == NoContent {
 		return SomeOutput // unknown
 	}
