@@ -38,6 +38,8 @@ type rename struct {
 }
 
 // fail reports an error of a value.
+//
+//go:noinline it would be copied to each place that it is called at
 func (r *reader) fail(n *node, format string, args ...any) {
 	if n.kind == broken {
 		return
@@ -115,6 +117,8 @@ func (r *reader) child(name string, n *node, read func()) {
 }
 
 // scalar is the codec of a scalar.
+//
+//go:noinline it would be copied to each place that it is called at
 func scalar[T any](s *schema, parse func(string) (T, error), show func(T) string) codec[T] {
 	if s.Type == nil {
 		s.Type = "string"
@@ -162,7 +166,7 @@ func itself(s string) string { return s }
 
 // seq is the codec of a list that is not empty. L is a pointer to the list.
 //
-//go:noinline
+//go:noinline it would be copied to each place that it is called at
 func seq[L, P any](words string, of codecOf[P]) codecOf[L] {
 	s := &schema{expected: words, Type: "array", Items: of.schema, MinItems: 1}
 	return codecOf[L]{
@@ -226,7 +230,7 @@ func (all *names[T]) at(i int) (name string, value any) {
 
 // byName is the codec of a mapping with names that the user chooses. It keeps their order. L is a pointer to the names.
 //
-//go:noinline
+//go:noinline it would be copied to each place that it is called at
 func byName[L namedValues, P any](words string, name codec[string], of codecOf[P]) codecOf[L] {
 	s := &schema{expected: words, Type: orNothing(), Names: name.schema, Additional: of.schema}
 	return codecOf[L]{

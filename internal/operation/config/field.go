@@ -28,7 +28,7 @@ func newKey(name string, s *schema, doc fieldDoc) *key {
 
 // newField returns a field; at returns the address of its value.
 //
-//go:noinline
+//go:noinline it would be copied to each place that it is called at
 func newField[P, Q any](name string, f codecOf[Q], at func(P) Q, doc fieldDoc) fieldOf[P] {
 	k := newKey(name, f.schema, doc)
 	return fieldOf[P]{
@@ -58,6 +58,8 @@ func (k *key) shown(at any, value *node) *node {
 }
 
 // formerly sets the field's key in an earlier version, which is rejected with the new name.
+//
+//go:noinline it would be copied to each place that it is called at
 func (f fieldOf[P]) formerly(old string) fieldOf[P] {
 	f.old = old
 	return f

@@ -43,6 +43,8 @@ func (k kind) String() string {
 }
 
 // field returns the value of a field; nil: none.
+//
+//go:noinline it would be copied to each place that it is called at
 func (n *node) field(name string) *node {
 	for _, e := range n.entries {
 		if e.key.text == name {

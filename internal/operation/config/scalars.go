@@ -12,6 +12,8 @@ import (
 )
 
 // duration is the codec of a duration above zero.
+//
+//go:noinline it would be copied to each place that it is called at
 func duration() codec[time.Duration] {
 	return scalar(&schema{name: "duration", about: "A time: Go's units and d for days.", Pattern: durationPattern, expected: "a time above zero, such as 30s, 5m or 1d12h"},
 		ParseDuration, ShowDuration)

@@ -218,6 +218,8 @@ func upstreamName() codec[string] {
 }
 
 // anyName is the codec of any text that is not empty.
+//
+//go:noinline it would be copied to each place that it is called at
 func anyName(words string) codec[string] {
 	return checkedText(words, "", func(s string) bool { return s != "" })
 }
