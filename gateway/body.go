@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -41,12 +42,14 @@ func (r Receive) limits() receive.Limits {
 // going to wait, and compressed at once.
 func (c *call) readBody() bool {
 	received := receive.Bound(c.w, c.r, c.setup.receive)
-	src := scannedBody{Reader: c.r.Body, ended: c.coding() != ""}
+	src := scannedBodies.Get().(*scannedBody)
+	defer src.release()
+	src.Reader, src.ended = c.r.Body, c.coding() != ""
 	read, encoded := c.gateway.spool.Read, src.ended
 	if c.upstream.breaker.Degraded() {
 		read = c.gateway.spool.ReadForWait
 	}
-	body, err := read(&src, c.r.ContentLength, c.upstream.Body)
+	body, err := read(src, c.r.ContentLength, c.upstream.Body)
 	if err != nil {
 		c.status = c.upstream.refuseBody(c.w, c.r, received, c.dialect, err)
 		return false
@@ -64,6 +67,15 @@ type scannedBody struct {
 	io.Reader
 	found dialect.RequestScanner
 	ended bool // nothing of the rest is of use
+}
+
+// scannedBodies are not in use.
+var scannedBodies = sync.Pool{New: func() any { return new(scannedBody) }}
+
+// release makes it ready for another body.
+func (s *scannedBody) release() {
+	*s = scannedBody{}
+	scannedBodies.Put(s)
 }
 
 // Read implements io.Reader.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strconv"
 	"strings"
@@ -236,4 +237,20 @@ func unreadableIsRetried(t *testing.T, coding, body string) {
 			t.Errorf("%s: body %q, error %v", coding, text, err)
 		}
 	})
+}
+
+func TestBody_SaysNothingOfTheOneBefore(t *testing.T) {
+	var last gateway.Event
+	g := newGateway(t, gateway.Config{
+		Upstreams: everything(address("provider.test")), Base: says(200, gpt), OnEvent: func(e gateway.Event) { last = e },
+	})
+	for _, c := range []struct {
+		body, model string
+		stream      bool
+	}{{`{"model":"a","stream":true}`, "a", true}, {`{}`, "", false}} {
+		g.ServeHTTP(&recorder{header: http.Header{}}, httptest.NewRequest("POST", "/v1/chat/completions", strings.NewReader(c.body)))
+		if got := last.Call; got.Model != c.model || got.Stream != c.stream {
+			t.Errorf("a request with %s: got model %q, stream %t, want %q, %t", c.body, got.Model, got.Stream, c.model, c.stream)
+		}
+	}
 }
