@@ -63,6 +63,9 @@ func (s *embeddedServer) run(ctx context.Context, c Config) error {
 
 // prepare inspects the disk and sets the server's options.
 func (s *embeddedServer) prepare(c Config) (err error) {
+	if err := checkZone(time.Now()); err != nil {
+		return err
+	}
 	if s.syncLatency, err = disk.SyncLatency(c.Dir); err != nil {
 		return err
 	}
@@ -72,6 +75,16 @@ func (s *embeddedServer) prepare(c Config) (err error) {
 	s.options = serverOptions(c, s.capacity.maxBytes)
 	s.watermarks, err = openWatermarks(c.Dir)
 	return err
+}
+
+// checkZone returns an error for a local time with a zone that the server cannot write: it says then that JetStream is not
+// enabled.
+func checkZone(now time.Time) error {
+	if _, err := now.MarshalText(); err != nil {
+		name, offset := now.Zone()
+		return fmt.Errorf("the local time zone %s is %v from UTC, where a day is too much: set TZ, such as to UTC", name, time.Duration(offset)*time.Second)
+	}
+	return nil
 }
 
 // start starts the server and waits until it is ready. If that fails, failed is called as soon as the server
