@@ -10,6 +10,7 @@
 //     fails in part, so that five in a row come up by chance, it takes a row that
 //     chance does not explain. So does a row of refusals among tries that began beside
 //     each other, while answers to earlier ones still come: these do not close it then.
+//     While no answer comes, the tries that are not refused interrupt a row.
 //   - Open: no call is sent, except probes. A caller that comes soon after a failed
 //     probe shares its fault without sending a request.
 //   - Half-open: one call is in progress as the probe, and others wait for its

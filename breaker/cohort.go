@@ -94,17 +94,18 @@ func (h *cohort) longestRefusal() time.Duration {
 	return time.Duration((math.Ceil(h.refusal) + 1) * float64(momentLength))
 }
 
-// row returns how many of the latest tries were refused, in the order in which they began, and the moment of the
-// first of them. The tries of the last moments are left out, since their refusals may be still to come.
-func (h *cohort) row() (n int, first moment) {
+// row returns how many of the latest tries were refused, in the order in which they began, the moment of the first of
+// them, and that of the latest that was accepted; 0: none is known. The tries of the last moments are left out, since
+// their refusals may be still to come.
+func (h *cohort) row() (n int, first, accepted moment) {
 	for m := h.at - moment(math.Ceil(h.refusal)) - 1; h.has(m); m-- {
 		t := h.tries[m%moments]
 		if t.accepted > 0 {
-			break
+			return n, first, m
 		}
 		if n += int(t.refused); t.refused > 0 {
 			first = m
 		}
 	}
-	return n, first
+	return n, first, 0
 }

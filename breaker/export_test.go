@@ -161,6 +161,6 @@ func (c *Cohort) End(ago int) { c.h.end(c.ago(ago)) }
 // Row returns how many of the latest tries were refused.
 func (c *Cohort) Row() int {
 	c.h.advance(momentOf(c.now))
-	n, _ := c.h.row()
+	n, _, _ := c.h.row()
 	return n
 }

@@ -168,8 +168,8 @@ func (ci *circuit) failed(c *Caller, f *fault.Error, l level, now time.Time) {
 	if c.resumes && !ci.open {
 		ci.failEarlyRetry()
 	}
-	certain := ci.refusesAll()
-	if !ci.open && ci.opens(c, certain) {
+	row, certain := ci.row(now)
+	if !ci.open && ci.opens(c, row, certain) {
 		ci.trip(now)
 		tells = true
 	}
@@ -186,9 +186,9 @@ func (ci *circuit) precedesOutage(began moment) bool {
 	return ci.outageFrom != 0 && began.before(ci.outageFrom)
 }
 
-// opens reports whether the faults in a row open the circuit after one of a call; certain: all of the latest tries
+// opens reports whether so many faults in a row open the circuit after one of a call; certain: all of the latest tries
 // were refused.
-func (ci *circuit) opens(c *Caller, certain bool) bool {
+func (ci *circuit) opens(c *Caller, row int, certain bool) bool {
 	if !ci.suspected.IsZero() && !ci.recent.failsInPart() {
 		return true
 	}
@@ -198,20 +198,21 @@ func (ci *circuit) opens(c *Caller, certain bool) bool {
 	if !ci.recent.failsInPart() && (c.FewRetries || ci.silences >= silentToOpen) {
 		return true
 	}
-	return certain || ci.faults >= ci.recent.toOpen(ci.faults)
+	return certain || row >= ci.recent.toOpen(row)
 }
 
-// refusesAll reports whether so many of the latest tries were refused, and none beside them accepted, that it is an
-// outage. From then on answers to tries from before say nothing.
-func (ci *circuit) refusesAll() bool {
-	n, first := ci.cohort.row()
-	if n < ci.recent.certain(n) {
-		return false
-	}
-	if ci.outageFrom == 0 {
+// row returns how many faults there were in a row, and whether so many of the latest tries were refused, and none beside
+// them accepted, that it is certainly an outage. From then on answers to tries from before say nothing. An answer
+// interrupts a row. While none comes, so does a try that was accepted since the row began: its answer takes long.
+func (ci *circuit) row(now time.Time) (faults int, certain bool) {
+	n, first, accepted := ci.cohort.row()
+	if certain = n >= ci.recent.certain(n); certain && ci.outageFrom == 0 {
 		ci.outageFrom = first
 	}
-	return true
+	if accepted != 0 && now.Sub(ci.answered) >= slowAnswers && momentOf(ci.firstFault).before(accepted) {
+		return n, certain
+	}
+	return ci.faults, certain
 }
 
 // slowDown slows down the slow starts that concern a call.

@@ -13,6 +13,7 @@ const (
 	minVolume    = 100              // fewer tries do not show how usual faults are
 	mostlyFails  = 2.0 / 3          // from this share of faults on an upstream is down rather than failing in part
 	chance       = 1e-8             // a row less probable than this is not chance
+	slowAnswers  = 2 * time.Second  // after so long without an answer, tries that are not refused interrupt a row in its place
 )
 
 // window counts the latest tries while a circuit is closed. A try counts when it
