@@ -27,14 +27,7 @@ func member(object []byte, name string) []byte {
 func elements(text []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		s := scanner{text: text}
-		if !s.take('[') {
-			return
-		}
-		for {
-			value := s.value()
-			if len(value) == 0 || !yield(value) || !s.take(',') {
-				return
-			}
+		for value := s.next('['); len(value) > 0 && yield(value); value = s.next(',') {
 		}
 	}
 }
@@ -80,20 +73,30 @@ type scanner struct {
 // bracket.
 func (s *scanner) members() iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
-		if !s.take('{') {
-			return
-		}
-		for s.peek() == '"' {
-			key := s.value()
-			if len(key) < 2 || !s.take(':') {
-				return
-			}
-			value := s.value()
-			if len(value) == 0 || !yield(key[1:len(key)-1], value) || !s.take(',') {
-				return
-			}
+		for key, value := s.nextMember('{'); len(value) > 0 && yield(key, value); key, value = s.nextMember(',') {
 		}
 	}
+}
+
+// next returns the value behind a mark; empty: the mark is not next, or no whole value follows it.
+//
+//go:noinline each of the many loops over elements would have it
+func (s *scanner) next(mark byte) []byte {
+	if !s.take(mark) {
+		return nil
+	}
+	return s.value()
+}
+
+// nextMember returns the member behind a mark; without a value: there is none.
+func (s *scanner) nextMember(mark byte) (key, value []byte) {
+	if !s.take(mark) || s.peek() != '"' {
+		return nil, nil
+	}
+	if key = s.value(); len(key) < 2 || !s.take(':') {
+		return nil, nil
+	}
+	return key[1 : len(key)-1], s.value()
 }
 
 // peek skips white space and returns the next byte; 0 at the end.
