@@ -370,3 +370,45 @@ func TestGateway_ReleasesBodyOfAnsweredRequest(t *testing.T) {
 		}
 	})
 }
+
+// The equal requests in progress are a list, from which each may go: what is sent again joins the oldest.
+func TestResend_JoinsTheOldestOfEqualRequests(t *testing.T) {
+	for leaves, want := range map[int]string{0: "joined 2", 1: "joined 1", 2: "joined 1"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newUnlimitedHarness(t, simulator.Script{Replies: replies(t, "silence:1h, silence:1h, silence:1h, silence:1h")})
+			var all sync.WaitGroup
+			post := func(stays time.Duration, count string) {
+				all.Go(func() {
+					ctx, leave := context.WithTimeout(t.Context(), stays)
+					defer leave()
+					if resp, err := w.ask(ctx, "/v1/messages", whole(claude), "X-Stainless-Retry-Count", count); err == nil {
+						_ = resp.Body.Close()
+					}
+				})
+				time.Sleep(time.Second)
+			}
+			for n := range 3 {
+				stays := time.Hour
+				if n == leaves {
+					stays = 10 * time.Second
+				}
+				post(stays, "0")
+			}
+			time.Sleep(20 * time.Second)
+			post(time.Hour, "1")
+			if got := w.story(4); got != "start, "+want {
+				t.Errorf("client %d of 3 has left, and one sends the request again: got %q, want start and %q", leaves+1, got, want)
+			}
+			w.gateway.Close()
+			all.Wait()
+			_, text, err := w.get("/v1/messages", whole(claude))
+			if took := time.Since(w.begun); err != nil || !strings.Contains(text, "shutting down; try again") || took > time.Minute {
+				t.Errorf("a request after Close: got %q, %v after %v, want the gateway's error at once", text, err, took)
+			}
+			synctest.Wait()
+			if shared, waits, memory, disk := w.gateway.Left(); shared+waits != 0 || memory+disk != 0 {
+				t.Errorf("left: got %d requests, %d waits, %d and %d bytes, want none", shared, waits, memory, disk)
+			}
+		})
+	}
+}
