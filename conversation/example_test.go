@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/turn"
@@ -111,15 +113,16 @@ func ExampleRunner_List() {
 func ExampleRunner_RetryTurn() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	r := newRunner(llmtest.Hangs(), llmtest.Says("Noon."))
+	asked := make(chan struct{})
+	hangs := func(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, error] {
+		close(asked)
+		return llmtest.Hangs()(ctx, r)
+	}
+	r := newRunner(hangs, llmtest.Says("Noon."))
 	go r.Run(ctx)
 	id, _ := r.Create(ctx, "", conversation.Settings{})
 	_, _ = r.Submit(ctx, id, "t1", "What is the time?")
-	for e := range r.Attach(ctx, id, 0) { // until the turn is in progress
-		if wire.Type(e.Body) == "user-message" {
-			break
-		}
-	}
+	<-asked
 	fmt.Println("stop:", r.Stop(ctx, id, "t1"))
 	printMessages(r, ctx, id, 1)
 	if _, err := r.RetryTurn(ctx, id, ""); err != nil {
