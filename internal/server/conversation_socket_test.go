@@ -81,6 +81,16 @@ func (k *socket) read(end string) (all []string) {
 	}
 }
 
+// readAnswered describes messages up to one with a prefix, without the answer to a command, which may come behind it.
+func (k *socket) readAnswered(end, did string) []string {
+	k.t.Helper()
+	all := k.read(end)
+	if !slices.Contains(all, did) {
+		all = append(all, k.next())
+	}
+	return without(k.t, all, did)
+}
+
 // mustDial opens a WebSocket.
 func (p *conversationServer) mustDial(path string) *socket {
 	p.Helper()
@@ -97,19 +107,14 @@ func TestSocket_StreamsEventsAndTakesCommands(t *testing.T) {
 		c := p.create("")
 		k := p.mustDial("/" + c + "/socket")
 		k.send(`{"do":"say","text":"hello","id":"t1"}`)
-		said := k.read("retry")
-		if !slices.Contains(said, "did say t1") {
-			said = append(said, k.next())
-		}
-		said = without(t, said, "did say t1")
-		expect(t, said, `
+		expect(t, k.readAnswered("retry", "did say t1"), `
 			queued: hello
 			turn-start
 			user: hello
 			retry 0: HTTP 529: Overloaded`)
 		began := time.Now()
 		k.send(`{"do":"now"}`)
-		expect(t, without(t, k.read("sealed"), "did now"), `
+		expect(t, k.readAnswered("sealed", "did now"), `
 			provider-recovered
 			… hello
 			… you
