@@ -19,7 +19,7 @@ type eventQueue struct {
 	space  sync.Cond
 	queued []gateway.Event
 	spare  []gateway.Event // the previous one, for reuse
-	due    bool            // a timer is set
+	timer  *time.Timer     // of the next flush, while events are queued
 	closed bool
 
 	handling chan struct{} // a mutex that keeps the order
@@ -27,12 +27,14 @@ type eventQueue struct {
 
 const (
 	queueDelay = 20 * time.Millisecond // too short to be noticed
+	queueBatch = 128                   // queued events that are not delayed: requests wait while these are handled
 	queueLimit = 1024                  // queued events; then requests wait for the handler
 )
 
 func newEventQueue(open func(*gateway.Event), loop *watchdog.Loop) *eventQueue {
 	b := &eventQueue{handle: open, loop: loop, handling: make(chan struct{}, 1)}
 	b.space.L = &b.mu
+	b.timer = time.AfterFunc(queueDelay, b.flush)
 	return b
 }
 
@@ -44,9 +46,11 @@ func (b *eventQueue) Watch(e gateway.Event) {
 		b.space.Wait()
 	}
 	b.queued = append(b.queued, e)
-	if !b.due {
-		b.due = true
-		time.AfterFunc(queueDelay, b.flush)
+	switch len(b.queued) {
+	case 1:
+		b.timer.Reset(queueDelay)
+	case queueBatch:
+		b.timer.Reset(0)
 	}
 }
 
@@ -58,7 +62,7 @@ func (b *eventQueue) flush() {
 	defer b.loop.End()
 	b.mu.Lock()
 	all := b.queued
-	b.queued, b.spare, b.due = b.spare[:0], nil, false
+	b.queued, b.spare = b.spare[:0], nil
 	b.space.Broadcast()
 	b.mu.Unlock()
 	for i := range all {

@@ -29,6 +29,28 @@ func TestInbox_DeliversInOrder(t *testing.T) {
 	})
 }
 
+// A gateway that answers twenty thousand requests in a second has more events than the limit within the delay.
+func TestInbox_ManyEventsAreNotDelayed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 100 * queueLimit
+		handled := 0
+		b := newEventQueue(func(*gateway.Event) { handled++ }, nil)
+		begun := time.Now()
+		for range n {
+			b.Watch(gateway.Event{})
+		}
+		if took := time.Since(begun); took > 0 {
+			t.Errorf("%d events, which are handled at once, held their requests up: got %v, want none", n, took)
+		}
+		b.Watch(gateway.Event{})
+		time.Sleep(queueDelay)
+		synctest.Wait()
+		if handled != n+1 {
+			t.Errorf("events handled after the delay: got %d, want %d", handled, n+1)
+		}
+	})
+}
+
 func TestInbox_SlowReaderBlocksRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opened := 0
