@@ -40,25 +40,22 @@ func (r *Runner) catchUp(ctx context.Context, l *log) error {
 			l.at = end
 			return nil
 		}
-		if err := r.passDamage(ctx, l, d); err != nil {
+		if err := l.passDamage(d, end); err != nil {
 			return err
 		}
 	}
 }
 
-// passDamage notes what is lost, and goes to where the log can be read on.
-func (r *Runner) passDamage(ctx context.Context, l *log, d *store.Damage) error {
+// passDamage notes what is lost, and goes to where the log can be read on: to the end that it had before it was read,
+// if nothing up to there can be. What has been appended since may be an input that a worker waits for.
+func (l *log) passDamage(d *store.Damage, end store.Position) error {
 	again := len(l.lost) > 0 && l.lost[len(l.lost)-1].Next == d.Next
 	if d.Next > l.at.N && !again {
 		l.lose(*d, time.Time{})
 		l.at = store.Position{N: d.Next - 1}
 		return nil
 	}
-	end, err := r.Store.End(ctx, l.id) // nothing behind it can be read
-	switch {
-	case err != nil:
-		return err
-	case end.N < d.N:
+	if end.N < d.N {
 		return d
 	}
 	d.Next = end.N + 1

@@ -75,7 +75,9 @@ func (d *Damage) Error() string {
 	return fmt.Sprintf("conversation %s is damaged from record %d on: %s", d.Conversation, d.N, d.Why)
 }
 
-// Load returns the records with numbers above after, and the end of the log that they lead to.
+// Load returns the records with numbers above after, and the end of the log that they lead to. With a *Damage it
+// returns the records before it, and the end that the log had before they were read: what is behind that may have
+// been appended since.
 func Load(ctx context.Context, l Log, conversation string, after int64) ([]Record, Position, error) {
 	end, err := l.End(ctx, conversation)
 	if err != nil || end.N <= after {
@@ -84,7 +86,7 @@ func Load(ctx context.Context, l Log, conversation string, after int64) ([]Recor
 	records := make([]Record, 0, end.N-after)
 	for r, err := range l.Read(ctx, conversation, after) {
 		if err != nil {
-			return records, Position{}, err
+			return records, end, err
 		}
 		if r.N > end.N {
 			break
@@ -92,7 +94,7 @@ func Load(ctx context.Context, l Log, conversation string, after int64) ([]Recor
 		records = append(records, r)
 	}
 	if n := after + int64(len(records)); n < end.N {
-		return records, Position{}, &Damage{Conversation: conversation, N: n + 1, Why: "missing"}
+		return records, end, &Damage{Conversation: conversation, N: n + 1, Why: "missing"}
 	}
 	return records, end, nil
 }
