@@ -45,8 +45,7 @@ type keepalive struct {
 	pings     int
 	committed bool
 	stopped   bool
-	inside    bool            // of an answer that has begun
-	middle    *dialect.Middle // where; nil: it is not inside
+	middle    *dialect.Middle // where in an answer that has begun; nil: in none
 	sending   chan struct{}   // closed when the frame in progress is out; nil: there is none
 }
 
@@ -154,7 +153,7 @@ func (k *keepalive) begin() (frame []byte, sent chan struct{}) {
 	if !k.committed {
 		k.commit()
 	}
-	if p := k.call.preamble; p != nil && !k.inside {
+	if p := k.call.preamble; p != nil && k.middle == nil {
 		k.sending = make(chan struct{})
 		return k.nextLines(p), k.sending
 	}
@@ -167,7 +166,7 @@ func (k *keepalive) begin() (frame []byte, sent chan struct{}) {
 func (k *keepalive) frame(heartbeat bool) (frame []byte) {
 	d, form := k.call.dialect, k.call.parsed.Form
 	switch {
-	case heartbeat && k.inside:
+	case heartbeat && k.middle != nil:
 		frame = k.middle.Heartbeat()
 	case heartbeat:
 		frame = d.Heartbeat(form, k.call.client())
@@ -175,7 +174,7 @@ func (k *keepalive) frame(heartbeat bool) (frame []byte) {
 	switch {
 	case frame != nil:
 		return frame
-	case k.inside:
+	case k.middle != nil:
 		return k.middle.Ping(k.comment())
 	}
 	return d.Ping(form, k.comment())
@@ -189,7 +188,7 @@ func (k *keepalive) resume(m dialect.Middle) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.committed, k.stopped, k.inside, k.middle = true, false, true, &m
+	k.committed, k.stopped, k.middle = true, false, &m
 	if k.timer == nil {
 		k.timer = time.AfterFunc(pingEvery, k.tick)
 		return

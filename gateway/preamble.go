@@ -38,7 +38,7 @@ func (k *keepalive) tell(e turn.Event) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.inside {
+	if k.middle != nil {
 		return // the preamble is over
 	}
 	k.call.preamble.Tell(e)
