@@ -9,8 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// load reads a conversation. It is the caller's own until it is put back into
-// the cache; one that has become untrue, by an error, is not.
+// load reads a conversation. It is the caller's own until it is put back into the cache, also where the caller fails.
 func (r *Runner) load(ctx context.Context, id string) (*log, error) {
 	l := r.cache.take(id)
 	if err := r.catchUp(ctx, l); err != nil {
@@ -19,8 +18,10 @@ func (r *Runner) load(ctx context.Context, id string) (*log, error) {
 	return l, l.check()
 }
 
-// catchUp reads what has been appended since. What the store has lost of it is noted.
-func (r *Runner) catchUp(ctx context.Context, l *log) error {
+// catchUp reads what has been appended since. What the store has lost of it is noted. A log for which it fails is not
+// put back into the cache.
+func (r *Runner) catchUp(ctx context.Context, l *log) (err error) {
+	defer func() { l.untrue = l.untrue || err != nil }()
 	for {
 		records, end, err := store.Load(ctx, r.Store, l.id, l.at.N)
 		d, damaged := errors.AsType[*store.Damage](err)

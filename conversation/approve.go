@@ -32,6 +32,7 @@ func (r *Runner) Answer(ctx context.Context, conversation, call string, d turn.D
 	if err != nil {
 		return err
 	}
+	defer r.cache.put(l)
 	open := func(l *log) error {
 		switch c, _ := l.state.Call(call); {
 		case c.Answer == d && c.Asked != nil:
@@ -55,9 +56,7 @@ func (r *Runner) Answer(ctx context.Context, conversation, call string, d turn.D
 	if err := r.append(ctx, l, id, open, one(answer)); err != nil && !errors.Is(err, errKnown) {
 		return err
 	}
-	err = r.enqueueAccepted(context.WithoutCancel(ctx), newJob(conversation, id, payload{}))
-	r.cache.put(l)
-	return err
+	return r.enqueueAccepted(context.WithoutCancel(ctx), newJob(conversation, id, payload{}))
 }
 
 // approve parks the turn until a request for approval is answered, or its time is over. It is the Approve of the

@@ -49,14 +49,14 @@ func (c *cache) paused(id string) (since time.Time, known bool) {
 	return since, false
 }
 
-// put puts one back. Where there is no room, some other one goes.
+// put puts one back, unless it is untrue. Where there is no room, some other one goes.
 func (c *cache) put(l *log) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.logs == nil {
 		c.logs = map[string]*log{}
 	}
-	if there := c.logs[l.id]; l.size > cachedBytes || there != nil && there.at.N >= l.at.N {
+	if there := c.logs[l.id]; l.untrue || l.size > cachedBytes || there != nil && there.at.N >= l.at.N {
 		return
 	}
 	c.drop(l.id)

@@ -146,6 +146,7 @@ func (r *Runner) Stop(ctx context.Context, conversation, turnID string) error {
 	if err != nil {
 		return err
 	}
+	defer r.cache.put(l)
 	turnID = cmp.Or(turnID, l.now.id)
 	underWay := func(l *log) error {
 		switch {
@@ -170,9 +171,11 @@ func (r *Runner) Stop(ctx context.Context, conversation, turnID string) error {
 // RetryNow ends the wait that the turn in progress is in: it tries at once.
 func (r *Runner) RetryNow(ctx context.Context, conversation string) error {
 	l, err := r.load(ctx, conversation)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	defer r.cache.put(l)
+	switch {
 	case l.idle():
 		return ErrIdle
 	case l.isPaused():

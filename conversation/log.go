@@ -46,6 +46,8 @@ type log struct {
 	known  map[string]bool // ids of all inputs there have ever been
 	now    current         // the turn in progress
 
+	untrue bool // it may not be as the record is, or not be all of it
+
 	images map[string][]byte // the files of all images, by id
 	size   int               // of these files, in bytes
 

@@ -31,6 +31,7 @@ func (r *Runner) Move(ctx context.Context, conversation, model string) error {
 	if err != nil {
 		return err
 	}
+	defer r.cache.put(l)
 	id := l.now.id
 	waits := func(l *log) error {
 		switch {

@@ -29,6 +29,7 @@ func (r *Runner) Pause(ctx context.Context, conversation string) error {
 	if err != nil {
 		return err
 	}
+	defer r.cache.put(l)
 	goesOn := func(l *log) error {
 		if l.isPaused() {
 			return errKnown
@@ -39,7 +40,6 @@ func (r *Runner) Pause(ctx context.Context, conversation string) error {
 	if err != nil && !errors.Is(err, errKnown) {
 		return err
 	}
-	defer r.cache.put(l)
 	if w := l.wait(); w != nil {
 		r.noteWait(ctx, *w)
 	}
@@ -67,6 +67,10 @@ func (r *Runner) IsPaused(ctx context.Context, conversation string) bool {
 // pause counts against no limit of time. To resume a conversation that is not paused changes nothing.
 func (r *Runner) Resume(ctx context.Context, conversation string) error {
 	l, err := r.load(ctx, conversation)
+	if err != nil {
+		return err
+	}
+	defer r.cache.put(l)
 	for err == nil && l.isPaused() {
 		next := l.next()
 		if next != "" { // its job comes first: one that may go on always has one
@@ -82,7 +86,6 @@ func (r *Runner) Resume(ctx context.Context, conversation string) error {
 	if err != nil {
 		return err
 	}
-	defer r.cache.put(l)
 	next := l.next()
 	if next == "" {
 		return nil

@@ -129,9 +129,11 @@ func piece(missing []store.Record, first, dead bool) int {
 // enqueueRestored enqueues the job of the turn that is in progress or comes next. One that a worker of this store has, has one.
 func (r *Runner) enqueueRestored(ctx context.Context, conversation string) error {
 	l, err := r.load(ctx, conversation)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	defer r.cache.put(l)
+	switch {
 	case l.idle():
 		return r.enqueueNext(ctx, l)
 	case l.now.held:

@@ -21,6 +21,7 @@ func (r *Runner) Change(ctx context.Context, conversation string, s Settings) er
 	if err != nil {
 		return err
 	}
+	defer r.cache.put(l)
 	differ := func(l *log) error {
 		if reflect.DeepEqual(l.settings, s) {
 			return errKnown
@@ -28,11 +29,10 @@ func (r *Runner) Change(ctx context.Context, conversation string, s Settings) er
 		return nil
 	}
 	err = r.append(ctx, l, "", differ, one(wire.ConversationChanged{ConversationID: l.id, Settings: s}))
-	if err != nil && !errors.Is(err, errKnown) {
-		return err
+	if errors.Is(err, errKnown) {
+		return nil
 	}
-	r.cache.put(l)
-	return nil
+	return err
 }
 
 // caption is what lists show of a conversation. They read the first record of a log and the last one, so each that

@@ -114,8 +114,8 @@ func (r *Runner) accept(ctx context.Context, conversation, id string, in wire.In
 	if err != nil {
 		return "", err
 	}
+	defer r.cache.put(l)
 	if l.known[id] {
-		r.cache.put(l)
 		return id, nil
 	}
 	if err := may(l); err != nil {
@@ -136,7 +136,6 @@ func (r *Runner) accept(ctx context.Context, conversation, id string, in wire.In
 			return "", err
 		}
 	}
-	r.cache.put(l)
 	return id, nil
 }
 
@@ -197,12 +196,13 @@ func checkText(text string) error {
 	return nil
 }
 
-// changeInput appends a record about an input that waits.
-func (r *Runner) changeInput(ctx context.Context, conversation, input string, content any) error {
+// changeInput appends a record about an input that waits. now is the turn that is in progress then; "": none is.
+func (r *Runner) changeInput(ctx context.Context, conversation, input string, content any) (now string, err error) {
 	l, err := r.load(ctx, conversation)
 	if err != nil {
-		return err
+		return "", err
 	}
+	defer r.cache.put(l)
 	if q, edits := content.(wire.InputQueued); edits {
 		q.Images = l.imagesOf(input)
 		content = q
@@ -213,7 +213,8 @@ func (r *Runner) changeInput(ctx context.Context, conversation, input string, co
 		}
 		return nil
 	}
-	return r.append(ctx, l, input, waiting, one(content))
+	err = r.append(ctx, l, input, waiting, one(content))
+	return l.now.id, err
 }
 
 // Edit replaces the text of an input that waits. Its images stay.
@@ -221,25 +222,24 @@ func (r *Runner) Edit(ctx context.Context, conversation, input, text string) err
 	if err := checkText(text); err != nil {
 		return err
 	}
-	return r.changeInput(ctx, conversation, input, wire.InputQueued{Ref: wire.Ref{ConversationID: conversation, TurnID: input}, Text: text})
+	_, err := r.changeInput(ctx, conversation, input, wire.InputQueued{Ref: wire.Ref{ConversationID: conversation, TurnID: input}, Text: text})
+	return err
 }
 
 // Remove removes an input that waits.
 func (r *Runner) Remove(ctx context.Context, conversation, input string) error {
-	return r.changeInput(ctx, conversation, input, wire.InputRemoved{Ref: wire.Ref{ConversationID: conversation, TurnID: input}})
+	_, err := r.changeInput(ctx, conversation, input, wire.InputRemoved{Ref: wire.Ref{ConversationID: conversation, TurnID: input}})
+	return err
 }
 
 // Steer lets the turn in progress take up an input that waits, before it asks a
 // model again. If it does not, the input has a turn of its own.
 func (r *Runner) Steer(ctx context.Context, conversation, input string) error {
-	if err := r.changeInput(ctx, conversation, input, steer{}); err != nil {
+	now, err := r.changeInput(ctx, conversation, input, steer{})
+	if err != nil || now == "" {
 		return err
 	}
-	l, err := r.load(ctx, conversation)
-	if err != nil || l.idle() {
-		return err
-	}
-	return r.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayLook))
+	return r.Store.Publish(ctx, control(conversation, now), []byte(sayLook))
 }
 
 // Delete deletes a conversation for good. A turn in progress ends, and so does what readers have attached.
