@@ -30,6 +30,9 @@ type sender struct {
 	secret       [sha256.Size]byte
 }
 
+// hasExpired reports whether the sender's token is no longer valid. Most never expire, and the clock costs.
+func (s sender) hasExpired() bool { return !s.Expires.IsZero() && s.HasExpired(time.Now()) }
+
 // tokens returns the tokens that are known now, expired ones included.
 func (s *Server) tokens() []access.Token {
 	if s.config.Tokens == nil {
@@ -161,7 +164,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, needs access.Scop
 		s.refuseGuesses(w, r, wait)
 	case !who.valid:
 		s.refuseToken(w, r)
-	case !who.Expires.IsZero() && who.HasExpired(time.Now()): // most never do, and the clock costs
+	case who.hasExpired():
 		refuseExpired(w, r, who.Token)
 	case !who.Scope.Has(needs):
 		s.refuseScope(w, r, who.Token, needs)
@@ -174,7 +177,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, needs access.Scop
 // sees reports whether a request that needs no token has one that permits to read.
 func (s *Server) sees(r *http.Request) bool {
 	who, wait := s.recognize(r)
-	return wait == 0 && who.valid && who.Scope.Has(access.See) && !who.HasExpired(time.Now())
+	return wait == 0 && who.valid && who.Scope.Has(access.See) && !who.hasExpired()
 }
 
 // addressOf returns the address of a request's sender; zero: it has none.
