@@ -8,7 +8,6 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/fleet"
-	"github.com/ridethrough/ridethrough/internal/fleet/sharing"
 	"github.com/ridethrough/ridethrough/ratelimit"
 )
 
@@ -101,10 +100,7 @@ func TestSharing_LimitsOfAnUpstreamThatLeavesAreReleased(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			n := &fleet.Network{}
 			here := sharesLimits(t, n, "a", "openai", 0, openai)
-			f := fleet.Join(fleet.Config{Name: "main", ID: "b", Transport: n.Connect("b")})
-			defer f.Close()
-			s, table := sharing.Start(f), new(ratelimit.Table)
-			defer s.Close()
+			s, table := share(t, fleet.Config{ID: "b", Transport: n.Connect("b")}), new(ratelimit.Table)
 			leave := s.JoinLimits(openai, "openai", table)
 			if back {
 				s.JoinLimits(openai, "openai", table)
@@ -123,10 +119,7 @@ func TestSharing_LimitsThatLeaveTellNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fleet.Network{}
 		there := sharesLimits(t, n, "b", "openai", 0, openai)
-		f := fleet.Join(fleet.Config{Name: "main", ID: "a", Transport: n.Connect("a")})
-		defer f.Close()
-		s, table := sharing.Start(f), new(ratelimit.Table)
-		defer s.Close()
+		s, table := share(t, fleet.Config{ID: "a", Transport: n.Connect("a")}), new(ratelimit.Table)
 		s.JoinLimits(openai, "openai", table)()
 		states(t, table)
 		if got := len(there.Show("openai", time.Now())); got != 0 {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ridethrough/ridethrough/internal/clock"
 	"github.com/ridethrough/ridethrough/internal/fleet"
-	"github.com/ridethrough/ridethrough/internal/fleet/sharing"
 	"github.com/ridethrough/ridethrough/ratelimit"
 )
 
@@ -31,10 +30,8 @@ func (oneRequest) Waits(ratelimit.Place)           {}
 // sharesLimits starts a replica whose clock is wrong, with the limits of upstreams that it knows by one name, each in
 // place of the one before.
 func sharesLimits(t *testing.T, n *fleet.Network, id, name string, by time.Duration, upstreams ...string) *ratelimit.Table {
-	f := fleet.Join(fleet.Config{Name: "main", ID: id, Transport: n.Connect(id), Clock: wrong{by: by}})
-	s := sharing.Start(f)
-	t.Cleanup(f.Close)
-	t.Cleanup(s.Close)
+	t.Helper()
+	s := share(t, fleet.Config{ID: id, Transport: n.Connect(id), Clock: wrong{by: by}})
 	table := &ratelimit.Table{Clock: wrong{by: by}}
 	for _, upstream := range upstreams {
 		s.JoinLimits(upstream, name, table)

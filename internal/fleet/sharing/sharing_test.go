@@ -11,7 +11,6 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/fleet"
-	"github.com/ridethrough/ridethrough/internal/fleet/sharing"
 )
 
 // minutes counts the requests in each minute from a time on.
@@ -283,11 +282,7 @@ func TestSharing_NewcomerLearnsOfTheOutage(t *testing.T) {
 		w.fail(errBusy)
 		all := w.call(t.Context(), 5)
 		time.Sleep(10 * time.Minute)
-		late := &replica{world: w, index: 9, breaker: breaker.New("up")}
-		late.fleet = fleet.Join(fleet.Config{Name: "main", ID: "r09", Transport: w.network.Connect("r09"), Rand: w.draw})
-		late.sharing = sharing.Start(late.fleet)
-		late.sharing.Join("up", late.breaker)
-		defer late.end()
+		late := w.join(t, 9)
 		time.Sleep(3 * time.Second)
 		outages := late.breaker.State().Outages
 		if len(outages) != 1 || outages[0].Level != "model" || time.Since(outages[0].Since) < 9*time.Minute {
@@ -314,12 +309,8 @@ func TestSharing_NothingIsSentWhileAllIsWell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sent atomic.Int64
 		n := &fleet.Network{}
-		f := fleet.Join(fleet.Config{Name: "main", ID: "a", Transport: counting{n.Connect("a"), &sent}})
-		defer f.Close()
-		s := sharing.Start(f)
-		defer s.Close()
 		b := breaker.New("up")
-		s.Join("up", b)
+		share(t, fleet.Config{ID: "a", Transport: counting{n.Connect("a"), &sent}}).Join("up", b)
 		began := sent.Load()
 		for range 1000 {
 			c := b.Caller(opus)

@@ -46,7 +46,6 @@ type world struct {
 type replica struct {
 	world   *world
 	index   int
-	fleet   *fleet.Fleet
 	sharing *sharing.Sharing
 	breaker *breaker.Breaker
 	leave   func() // has the upstream leave
@@ -61,21 +60,31 @@ func newWorld(t *testing.T, number int) *world {
 		Reaches: func(from, to string) bool { w.mu.Lock(); defer w.mu.Unlock(); return w.cut == nil || !w.cut(from, to) },
 	}
 	for i := range number {
-		r := &replica{world: w, index: i, breaker: breaker.New("up")}
-		id := fmt.Sprintf("r%02d", i)
-		r.fleet = fleet.Join(fleet.Config{Name: "main", ID: id, Transport: w.network.Connect(id), Rand: w.draw})
-		r.sharing = sharing.Start(r.fleet)
-		r.leave = r.sharing.Join("up", r.breaker)
-		w.replica = append(w.replica, r)
-		t.Cleanup(r.end)
+		w.replica = append(w.replica, w.join(t, i))
 	}
 	time.Sleep(3 * time.Second) // they know one another
 	return w
 }
 
-func (r *replica) end() {
-	r.sharing.Close()
-	r.fleet.Close()
+// join starts a replica.
+func (w *world) join(t *testing.T, index int) *replica {
+	t.Helper()
+	id := fmt.Sprintf("r%02d", index)
+	r := &replica{world: w, index: index, breaker: breaker.New("up")}
+	r.sharing = share(t, fleet.Config{ID: id, Transport: w.network.Connect(id), Rand: w.draw})
+	r.leave = r.sharing.Join("up", r.breaker)
+	return r
+}
+
+// share has a replica of the fleet share, until the test ends.
+func share(t *testing.T, c fleet.Config) *sharing.Sharing {
+	t.Helper()
+	c.Name = "main"
+	f := fleet.Join(c)
+	t.Cleanup(f.Close)
+	s := sharing.Start(f)
+	t.Cleanup(s.Close)
+	return s
 }
 
 func (w *world) draw() float64 {
