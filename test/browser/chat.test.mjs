@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test, { after } from 'node:test'
 
-import { accessible, browser, close, countdown, open, shown, text, until, world } from './world.mjs'
+import { accessible, browser, close, countdown, endShown, open, shown, text, until, world } from './world.mjs'
 
 after(close)
 
@@ -12,8 +12,6 @@ async function begin(page, words) {
   await page.getByLabel('Message').press('Enter')
   await page.waitForURL(/#\/chat\/.+/)
 }
-
-const turnEnds = (page) => shown(page, /tokens in/)
 
 test('an answer streams, and a wait is shown until the first content', async (t) => {
   const w = await world(t, { replies: '529, 429, say:"Two **files**, and `code`."', wait: '3s', provider: ['--pace', '50ms'] })
@@ -25,13 +23,13 @@ test('an answer streams, and a wait is shown until the first content', async (t)
   await shown(page, 'Rate limited — retrying')
   assert.equal(await page.locator('.bubble').count(), 1) // the second replaces the first
   await shown(page, 'attempt 2/60')
-  await turnEnds(page)
+  await endShown(page)
   assert.equal(await page.locator('.bubble').count(), 0)
   assert.equal(await text(page, '.prose strong'), 'files')
   assert.equal(await text(page, '.prose code'), 'code')
   await shown(page, /recovered after 2 retries, waited [67]s/)
   await page.reload()
-  await turnEnds(page)
+  await endShown(page)
   assert.equal(await page.locator('.bubble').count(), 0) // waits are not kept
   assert.equal(await text(page, '.user .said'), 'How many?')
 })
@@ -53,7 +51,7 @@ test('without its server the page offers nothing that cannot be done, and what w
   const w = await world(t, { replies: 'say:"```sh\\nls\\n```"', then: '529', wait: '10m' })
   const page = await open(t, w.page + '#/chat', { expects: /ERR_|Failed to load/ })
   await begin(page, 'How?')
-  await turnEnds(page)
+  await endShown(page)
   await begin(page, 'Hello')
   await shown(page, 'attempt 1/60')
   await begin(page, 'Later')
@@ -77,7 +75,7 @@ test('a failed turn says so, and is asked again', async (t) => {
   const color = (selector) => page.locator(selector).evaluate((e) => getComputedStyle(e).color)
   assert.equal(await color('.user .said'), await color('h1')) // the message has not failed
   await page.getByRole('button', { name: 'Try again' }).click()
-  await turnEnds(page)
+  await endShown(page)
   assert.equal(await text(page, '.answer .prose'), 'Back.')
   assert.equal(await page.locator('.user').count(), 1)
   assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
@@ -96,7 +94,7 @@ test('a reload during a wait shows the rest of the wait', async (t) => {
   const after = await left()
   assert.ok(after > 0 && after <= before, `${after} s left after the reload, ${before} s before it`)
   await page.locator('.bubble').getByRole('button', { name: 'Retry now' }).click()
-  await turnEnds(page)
+  await endShown(page)
 })
 
 test('a reload during an answer ends with the whole answer', async (t) => {
@@ -106,7 +104,7 @@ test('a reload during an answer ends with the whole answer', async (t) => {
   await begin(page, 'Hello')
   await shown(page, /word3/)
   await page.reload()
-  await turnEnds(page)
+  await endShown(page)
   assert.equal(await text(page, '.answer .prose'), answer)
   assert.equal(await page.locator('.answer').count(), 1)
 })
@@ -123,7 +121,7 @@ test('a turn continues without a browser, and after a restart of the server', as
   const id = address.split('/').at(-1)
   await w.turnEnds(id)
   const later = await open(t, address)
-  await turnEnds(later)
+  await endShown(later)
   assert.equal(await text(later, '.answer .prose'), 'Done.')
 })
 
@@ -168,7 +166,7 @@ test('a draft is not lost while the server is away', async (t) => {
   const w = await world(t)
   const page = await open(t, w.page + '#/chat', { expects: /ERR_|Failed to load/ })
   await begin(page, 'Hello')
-  await turnEnds(page)
+  await endShown(page)
   const address = page.url()
   await w.down('SIGKILL')
   await shown(page, 'Connection to the gateway lost at')
@@ -189,7 +187,7 @@ test('a model\'s answer is never HTML', async (t) => {
   const w = await world(t, { replies: `say:${JSON.stringify(bad)}` })
   const page = await open(t, w.page + '#/chat')
   await begin(page, 'Hello')
-  await turnEnds(page)
+  await endShown(page)
   assert.deepEqual(await page.locator('.prose img, .prose script').count(), 0)
   const links = await page.locator('.prose a').evaluateAll((all) => all.map((a) => [a.getAttribute('href'), a.rel]))
   assert.deepEqual(links, [['https://example.com/c.png', 'noopener noreferrer nofollow'], ['https://example.com/d', 'noopener noreferrer nofollow']])
@@ -200,7 +198,7 @@ test('a conversation is deleted after a confirmation', async (t) => {
   const w = await world(t)
   const page = await open(t, w.page + '#/chat')
   await begin(page, 'Hello')
-  await turnEnds(page)
+  await endShown(page)
   const id = page.url().split('/').at(-1)
   await page.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('button', { name: 'Yes' }).click()
@@ -218,7 +216,7 @@ test('a closed browser loses nothing', async (t) => {
   const other = await (await browser()).newContext()
   t.after(() => other.close())
   const later = await open(t, address, { in: other })
-  await turnEnds(later)
+  await endShown(later)
   assert.equal(await text(later, '.answer .prose'), 'One two three four five six seven eight nine ten')
 })
 
@@ -226,7 +224,7 @@ test('the model and the title are changed for the turns to come', async (t) => {
   const w = await world(t, { replies: 'say:One.' })
   const page = await open(t, w.page + '#/chat', { expects: /400/ })
   await begin(page, 'Hello')
-  await turnEnds(page)
+  await endShown(page)
   const id = page.url().split('/').at(-1)
   await page.getByRole('button', { name: 'Change' }).click()
   await page.getByLabel('Model').fill('openai/gpt-5')
@@ -259,7 +257,7 @@ test('the rest of a very long answer is shown on demand', async (t) => {
   const w = await world(t, { replies: `say:"${'a'.repeat(110_000)}"` })
   const page = await open(t, w.page + '#/chat')
   await begin(page, 'Hello')
-  await turnEnds(page)
+  await endShown(page)
   assert.equal((await text(page, '.answer .prose')).length, 100_000)
   await page.getByRole('button', { name: 'Show 10\u2009000 more characters' }).click()
   assert.equal((await text(page, '.answer .prose')).length, 110_000)
@@ -284,7 +282,7 @@ test('a tool call waits for approval, over a restart of the server, and the keyb
   const once = page.getByRole('button', { name: 'Allow once: read_file' })
   for (let n = 0; n < 10 && !(await once.evaluate((e) => e === document.activeElement)); n++) await page.keyboard.press('Shift+Tab')
   await page.keyboard.press('Enter')
-  await turnEnds(page)
+  await endShown(page)
   assert.equal(await text(page, '.answer .prose'), 'It is quick.')
   assert.match(await page.locator('.tool').first().textContent(), /policy: quick/)
   assert.equal(await page.locator('.approval').count(), 0)

@@ -2,11 +2,9 @@
 import assert from 'node:assert/strict'
 import test, { after } from 'node:test'
 
-import { accessible, close, open, shown, until, world } from './world.mjs'
+import { accessible, close, endShown, open, shown, until, world } from './world.mjs'
 
 after(close)
-
-const turnEnds = (page) => shown(page, /tokens in/)
 
 const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
 
@@ -55,7 +53,7 @@ test('images are chosen, pasted, dropped, removed, refused and sent', async (t) 
   await page.context().setOffline(false)
   await page.getByRole('button', { name: 'Send', exact: true }).click()
   await page.waitForURL(/#\/chat\/.+/)
-  await turnEnds(page)
+  await endShown(page)
   assert.equal((await page.locator('.user').innerText()).replace(/\n+/g, '\n'), 'You said:\nWhat is this?\nimage one.png, 1 x 1, 70 bytes\nimage paste.png, 1 x 1, 70 bytes\nimage drop.png, 1 x 1, 70 bytes')
   assert.equal(await page.locator('.attached').count(), 0)
 })
@@ -97,7 +95,7 @@ test('images outlast a reload, until they are sent', async (t) => {
 
   await page.getByRole('button', { name: 'Send', exact: true }).click()
   await page.waitForURL(/#\/chat\/.+/)
-  await turnEnds(page)
+  await endShown(page)
   assert.equal((await page.locator('.user').innerText()).replace(/\n+/g, '\n'), 'You said:\nWhat is this?\nimage one.png, 1 x 1, 70 bytes\nimage three.png, 1 x 1, 70 bytes')
   await attach(page, picture('here.png'))
   await until('it alone is kept', async () => (await inDatabase(page)).length === 1)

@@ -154,6 +154,9 @@ export const text = (page, selector) => page.locator(selector).first().textConte
 // may never end.
 export const shown = (page, words) => until(`to see ${words}`, () => page.getByText(words).first().isVisible())
 
+// endShown waits for the page to show that a turn has ended, by what it took.
+export const endShown = (page) => shown(page, /tokens in/)
+
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 // accessible checks the page against the accessibility rules. The page needs bypassCSP: the checker is a
