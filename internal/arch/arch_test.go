@@ -305,6 +305,7 @@ var clocks = []clock{
 	{"conversation", "NewTicker", "says that a claim is being worked on"},
 	{"gateway", "AfterFunc", "sends keepalives to a client whose request waits"},
 	{"gateway", "NewTimer", "asks whether an answer in the background is complete"},
+	{"internal/cork", "AfterFunc", "writes a record that no other one has followed"},
 	{"internal/natstest", "NewTicker", "asks whether servers have elected a leader"},
 	{"internal/lab/simulator", "NewTimer", "a provider that dawdles on command"},
 	{"llm/llmtest", "NewTimer", "a scripted model that takes its time"},

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -65,7 +67,7 @@ func write(t *testing.T, c net.Conn, p string) {
 func TestConn_SmallWritesGoTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &kernel{gate: make(chan struct{})}
-		c := cork.NewSmall(k)
+		c := cork.BelowTLS(k)
 		write(t, c, "header ")
 		write(t, c, "body ")
 		close(k.gate)
@@ -85,7 +87,7 @@ func TestConn_LargeWriteTakesTheSmallOnesAlong(t *testing.T) {
 	large := string(bytes.Repeat([]byte("x"), 64<<10))
 	synctest.Test(t, func(t *testing.T) {
 		k := &kernel{}
-		c := cork.NewSmall(k)
+		c := cork.BelowTLS(k)
 		write(t, c, "header ")
 		write(t, c, large)
 		if got := k.text(); got != "header "+large {
@@ -94,10 +96,55 @@ func TestConn_LargeWriteTakesTheSmallOnesAlong(t *testing.T) {
 	})
 }
 
+func TestConn_RecordsOfABodyGoTogether(t *testing.T) {
+	record := string(bytes.Repeat([]byte("r"), 16<<10+22))
+	for _, tt := range []struct {
+		name    string
+		parts   []string
+		want    int // writes; what has no room beside the kept ones is one of its own here, where writev is not
+		waiting time.Duration
+	}{
+		{"four", []string{record, record, record, record}, 1, time.Millisecond},
+		{"with an end that is shorter", []string{record, record, record[:8<<10]}, 1, 0},
+		{"nine", slices.Repeat([]string{record}, 9), 3, time.Millisecond},
+		{"one, and more than one", []string{record, record + record}, 1, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			k := &kernel{}
+			c := cork.BelowTLS(k)
+			for _, part := range tt.parts {
+				write(t, c, part)
+			}
+			time.Sleep(tt.waiting)
+			synctest.Wait()
+			if got, want := k.text(), strings.Join(tt.parts, ""); got != want || len(k.writes) != tt.want {
+				t.Errorf("%s: got %d bytes in %d writes after %v, want all %d in %d", tt.name, len(got), len(k.writes), tt.waiting, len(want), tt.want)
+			}
+		})
+	}
+}
+
+func TestConn_RecordsTakeTheHeaderAlong(t *testing.T) {
+	record := string(bytes.Repeat([]byte("r"), 16<<10))
+	synctest.Test(t, func(t *testing.T) {
+		k := &kernel{gate: make(chan struct{})}
+		c := cork.BelowTLS(k)
+		want := "header" + strings.Repeat(record, 3) + "end"
+		for _, part := range []string{"header", record, record, record, "end"} {
+			write(t, c, part)
+		}
+		close(k.gate)
+		synctest.Wait()
+		if got := k.text(); got != want || len(k.writes) > 2 {
+			t.Errorf("a header, records and an end: got %d bytes in %d writes, want all %d in at most 2", len(got), len(k.writes), len(want))
+		}
+	})
+}
+
 func TestConn_ManyWritersKeepTheirBytesWhole(t *testing.T) {
 	client, server := net.Pipe()
-	c := cork.NewSmall(client)
-	sizes := []int{1, 100, 3000, 4096, 20_000, 100_000}
+	c := cork.BelowTLS(client)
+	sizes := []int{1, 100, 3000, 4096, 16_400, 20_000, 100_000}
 	var writers sync.WaitGroup
 	total := 0
 	for i, size := range sizes {
@@ -146,7 +193,7 @@ func TestListener_KeepsPiecesOfWhichAnotherFollows(t *testing.T) {
 		{"the end of a body", []string{piece, "rest", "end"}, 1, 1},
 	} {
 		k := &kernel{}
-		c := cork.NewFull(k)
+		c := cork.BelowServer(k)
 		ctx, all := cork.Context(t.Context(), c), ""
 		for i, part := range tt.parts {
 			if i == tt.keep {
@@ -164,7 +211,7 @@ func TestListener_KeepsPiecesOfWhichAnotherFollows(t *testing.T) {
 func TestListener_WritesWhatNothingFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &kernel{}
-		c := cork.NewFull(k)
+		c := cork.BelowServer(k)
 		write(t, c, string(make([]byte, 4<<10)))
 		synctest.Wait()
 		if got := len(k.text()); got != 4<<10 {
@@ -183,7 +230,7 @@ func TestKeepNext_WithoutAConnection(t *testing.T) {
 func TestConn_ErrorIsThatOfLaterWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken pipe")
-		c := cork.NewSmall(&kernel{broken: broken})
+		c := cork.BelowTLS(&kernel{broken: broken})
 		write(t, c, "small")
 		synctest.Wait()
 		for _, p := range [][]byte{[]byte("small"), make([]byte, 64<<10)} {
@@ -196,7 +243,7 @@ func TestConn_ErrorIsThatOfLaterWrites(t *testing.T) {
 
 func TestConn_CloseWritesWhatIsLeft(t *testing.T) {
 	k := &kernel{}
-	c := cork.NewSmall(k)
+	c := cork.BelowTLS(k)
 	write(t, c, "goodbye")
 	if err := c.Close(); err != nil || k.text() != "goodbye" || !k.closed {
 		t.Errorf("close: got %v, %q written, closed %v; want no error, all, and closed", err, k.text(), k.closed)
@@ -210,7 +257,7 @@ func TestConn_CloseDoesNotWaitForTheOtherSide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
 		defer server.Close()
-		c := cork.NewSmall(client)
+		c := cork.BelowTLS(client)
 		write(t, c, "goodbye")
 		began := time.Now()
 		if err := c.Close(); err != nil || time.Since(began) > time.Second {
@@ -223,7 +270,7 @@ func TestConn_DeadlineEndsAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
 		defer server.Close()
-		c := cork.NewSmall(client)
+		c := cork.BelowTLS(client)
 		defer c.Close()
 		_ = c.SetWriteDeadline(time.Now().Add(time.Second))
 		if _, err := c.Write(make([]byte, 64<<10)); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -262,7 +309,7 @@ func BenchmarkConn(b *testing.B) {
 				b.Fatalf("accept: %v", err)
 			}
 			if corked {
-				c = cork.NewSmall(c)
+				c = cork.BelowTLS(c)
 			}
 			defer c.Close()
 			header, body, got := make([]byte, 200), make([]byte, 1000), make([]byte, 1200)

@@ -2,6 +2,6 @@ package cork
 
 import "net"
 
-// NewSmall returns a Conn that keeps small writes, and NewFull one that keeps pieces of which another one follows.
-func NewSmall(c net.Conn) *Conn { return newConn(c, small) }
-func NewFull(c net.Conn) *Conn  { return newConn(c, fills) }
+// BelowTLS returns a Conn as Dial's are, and BelowServer one as a Listener's.
+func BelowTLS(c net.Conn) *Conn    { return newConn(c, belowTLS) }
+func BelowServer(c net.Conn) *Conn { return newConn(c, belowServer) }

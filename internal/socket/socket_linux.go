@@ -12,7 +12,8 @@ import (
 )
 
 // most is the size up to which a read or a write is not announced. The kernel copies so much in a few microseconds.
-const most = 32 << 10
+// It is what cork writes together.
+const most = 66 << 10
 
 // Conn is a TCP connection. It does what net.TCPConn does.
 type Conn struct {
