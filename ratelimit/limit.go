@@ -6,8 +6,10 @@
 package ratelimit
 
 import (
-	"strings"
+	"strconv"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/brief"
 )
 
 // Unit is what a limit counts.
@@ -58,13 +60,8 @@ func (l Limit) At(now time.Time) Limit {
 // windowName names the window of a subscription: "5h", "7d".
 func windowName(d time.Duration) string {
 	const day = 24 * time.Hour
-	switch {
-	case d >= day && d%day == 0:
-		return strings.TrimSuffix((d/24).String(), "h0m0s") + "d"
-	case d >= time.Hour && d%time.Hour == 0:
-		return strings.TrimSuffix(d.String(), "0m0s")
-	case d%time.Minute == 0:
-		return strings.TrimSuffix(d.String(), "0s")
+	if d >= day && d%day == 0 {
+		return strconv.Itoa(int(d/day)) + "d"
 	}
-	return d.String()
+	return brief.Duration(d)
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ridethrough/ridethrough/internal/brief"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/prose"
 )
@@ -111,9 +112,9 @@ func (r *Report) writeSection(b *strings.Builder) {
 
 // callersText says how many callers there are, and how often they call.
 func callersText(s config.Scenario) string {
-	text := fmt.Sprintf("%d callers, each a call every %s", s.Callers.Number, config.ShowDuration(s.Callers.Every))
+	text := fmt.Sprintf("%d callers, each a call every %s", s.Callers.Number, brief.Duration(s.Callers.Every))
 	if o := s.Others; o.Number > 0 {
-		text += fmt.Sprintf(", and a second group of %d, every %s", o.Number, config.ShowDuration(o.Every))
+		text += fmt.Sprintf(", and a second group of %d, every %s", o.Number, brief.Duration(o.Every))
 	}
 	return text
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/brief"
 	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/policy"
 )
@@ -60,5 +60,5 @@ func Duration(d time.Duration) string {
 	if d > time.Second {
 		d = d.Round(10 * time.Millisecond)
 	}
-	return config.ShowDuration(d)
+	return brief.Duration(d)
 }

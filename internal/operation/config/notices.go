@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/brief"
 	"github.com/ridethrough/ridethrough/internal/operation/notify"
 	"github.com/ridethrough/ridethrough/internal/operation/statusfeed"
 )
@@ -39,8 +40,8 @@ func notifies() codec[notices] {
 	return object(
 		&schema{name: "notices", about: "Who is told about outages and limits.", expected: "to, after and remind"}, nil,
 		newField("to", byName[*names[target]]("targets by name", targetName(), targets()), func(n *notices) *names[target] { return &n.to }, fieldDoc{"Where notices go. `ridethrough notify test` sends one to each.", "", "nowhere"}),
-		newField("after", duration(), func(n *notices) *time.Duration { return &n.after }, fieldDoc{"How long an outage lasts before its first notice. Nothing is said about a shorter one.", ShowDuration(defaultAfter), ""}),
-		newField("remind", limit(), func(n *notices) *time.Duration { return &n.remind }, fieldDoc{"How often there is another notice while an outage goes on.", ShowDuration(defaultRemind), ""}),
+		newField("after", duration(), func(n *notices) *time.Duration { return &n.after }, fieldDoc{"How long an outage lasts before its first notice. Nothing is said about a shorter one.", brief.Duration(defaultAfter), ""}),
+		newField("remind", limit(), func(n *notices) *time.Duration { return &n.remind }, fieldDoc{"How often there is another notice while an outage goes on.", brief.Duration(defaultRemind), ""}),
 	)
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/brief"
 )
 
 // duration is the codec of a duration above zero.
@@ -16,7 +17,7 @@ import (
 //go:noinline it would be copied to each place that it is called at
 func duration() codec[time.Duration] {
 	return scalar(&schema{name: "duration", about: "A time: Go's units and d for days.", Pattern: durationPattern, expected: "a time above zero, such as 30s, 5m or 1d12h"},
-		ParseDuration, ShowDuration)
+		ParseDuration, brief.Duration)
 }
 
 // noLimit is the value of a limit of none.
@@ -35,7 +36,7 @@ func limit() codec[time.Duration] {
 			if d == noLimit {
 				return "none"
 			}
-			return ShowDuration(d)
+			return brief.Duration(d)
 		})
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/brief"
 	"github.com/ridethrough/ridethrough/internal/operation/reload"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
@@ -240,7 +241,7 @@ func checkScenario(r *reader, n *node, s *Scenario, shape *schema) {
 		item := at("outages").item(i)
 		switch {
 		case s.Lasts > 0 && o.From+o.For > s.Lasts:
-			r.fail(item, "this outage ends at %s, but the scenario lasts only %s", ShowDuration(o.From+o.For), ShowDuration(s.Lasts))
+			r.fail(item, "this outage ends at %s, but the scenario lasts only %s", brief.Duration(o.From+o.For), brief.Duration(s.Lasts))
 		case o.Kind == Slots && c.Tokens == 0:
 			r.fail(item, "a %s outage reads prompts; set the field tokens of callers", o.Kind)
 		case o.CountsTokens() && (c.Tokens == 0 || s.Others.Number > 0 && s.Others.Tokens == 0):
@@ -266,7 +267,7 @@ func (s *Scenario) bounds() (at [2]string, err error) {
 	}
 	switch {
 	case s.Lasts > maxLasts:
-		return [2]string{"lasts"}, fmt.Errorf("%s is longer than the longest scenario, %s", ShowDuration(s.Lasts), ShowDuration(maxLasts))
+		return [2]string{"lasts"}, fmt.Errorf("%s is longer than the longest scenario, %s", brief.Duration(s.Lasts), brief.Duration(maxLasts))
 	case c.Number+s.Others.Number > MaxCallers:
 		return [2]string{"callers", "number"}, fmt.Errorf("%d callers are more than the limit of %d", c.Number+s.Others.Number, MaxCallers)
 	case c.Every > 0 && calls > maxCalls:

@@ -64,18 +64,6 @@ func decimal(s string) bool {
 	return digits(integral) && (!point || digits(fraction))
 }
 
-// ShowDuration returns a duration without the zeros that Go appends: 8h, 1m30s.
-func ShowDuration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
-
 // sizes are the units of sizes, the larger ones first.
 var sizes = []struct {
 	unit  string

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/brief"
 	"github.com/ridethrough/ridethrough/internal/plural"
 )
 
@@ -163,13 +164,11 @@ func clock(t, now time.Time) string {
 
 // span returns a duration without needless digits: 45s, 12m, 3h5m.
 func span(d time.Duration) string {
-	switch d = max(d, 0); {
-	case d < time.Minute:
-		return d.Round(time.Second).String()
-	case d < time.Hour:
-		return strings.TrimSuffix(d.Round(time.Second).String(), "0s")
+	unit := time.Second
+	if d >= time.Hour {
+		unit = time.Minute
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(d.Round(time.Minute).String(), "0s"), "0m")
+	return brief.Duration(max(d, 0).Round(unit))
 }
 
 // Sample returns a notice of each event, in which every field that the event has is set, and one without models.

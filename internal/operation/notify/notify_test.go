@@ -87,6 +87,19 @@ func TestNotice_LeavesOutWhatIsNotKnown(t *testing.T) {
 	}
 }
 
+func TestNotice_SaysHowLongItLasted(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		10 * time.Second: "10s", 70 * time.Second: "1m10s", 12 * time.Minute: "12m", time.Hour: "1h",
+		3*time.Hour + 10*time.Minute: "3h10m", 10*time.Hour + 4*time.Second: "10h", time.Hour - time.Millisecond: "1h",
+	} {
+		n := outage()
+		n.Event, n.Lasted = notify.Ended, d
+		if got := n.Text(); !strings.Contains(got, " for "+want+":") {
+			t.Errorf("an outage of %v: got %q, want it to have lasted %s", d, got, want)
+		}
+	}
+}
+
 func TestTarget_SendsEachKind(t *testing.T) {
 	local := outage().Began.Local().Format("15:04 MST")
 	words := "Server overloaded since " + local + ", 71 % of 17 requests failed. Their status page says: All Systems Operational. 4 calls are waiting. Models: claude-opus-5."

@@ -1,0 +1,15 @@
+package brief_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/brief"
+)
+
+func ExampleDuration() {
+	for _, s := range []float64{0, 0.5, 10, 60, 70, 600, 3600, 3610, 4200, 36000, 87000} {
+		fmt.Print(brief.Duration(time.Duration(s*1000)*time.Millisecond), " ")
+	}
+	// Output: 0s 500ms 10s 1m 1m10s 10m 1h 1h0m10s 1h10m 10h 24h10m
+}
