@@ -1,8 +1,9 @@
 package fault
 
 import (
-	"strings"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/brief"
 )
 
 // OpensAgain says when a spent usage window opens, in now's zone: "opens again at 04:08, in 3h1m"; "": the fault is
@@ -19,11 +20,7 @@ func (e *Error) OpensAgain(now time.Time) string {
 	if left > 5*time.Minute {
 		unit = time.Minute
 	}
-	in := (left + unit - 1).Truncate(unit).String()
-	if unit == time.Minute {
-		in = strings.TrimSuffix(in, "0s")
-	}
-	return "opens again at " + clock(e.ResetAt.In(now.Location()), now) + ", in " + in
+	return "opens again at " + clock(e.ResetAt.In(now.Location()), now) + ", in " + brief.Duration((left + unit - 1).Truncate(unit))
 }
 
 // clock returns a time of day, with the date if it is another day and not in the next hours.

@@ -11,7 +11,7 @@ import (
 var house = []row{
 	// floor 0: arithmetic and vocabulary, in the words below
 	{floor: 0, path: "internal/brief"},
-	{floor: 0, path: "fault"},
+	{floor: 0, path: "fault", uses: "internal/brief"},
 	{floor: 0, path: "internal/sse"},
 	{floor: 0, path: "fault/classify", uses: "internal/sse fault"},
 	{floor: 0, path: "policy", uses: "fault"},
@@ -124,7 +124,7 @@ var house = []row{
 		floor: 3, path: "internal/app",
 		uses: "internal/await fault/classify agent council gateway internal/operation/config store store/background store/jetstream transport breaker llm policy retry provider provider/anthropic provider/gemini provider/lmstudio provider/ollama provider/openai conversation tool tool/mcp",
 	},
-	{floor: 3, path: "internal/terminal/display", uses: "internal/plural internal/terminal/printable fault llm policy turn"},
+	{floor: 3, path: "internal/terminal/display", uses: "internal/brief internal/plural internal/terminal/printable fault llm policy turn"},
 	{floor: 3, path: "internal/terminal/members", uses: "internal/plural internal/terminal/display internal/terminal/printable council fault llm"},
 	{
 		floor: 3, path: "internal/terminal/tui", uses: "internal/atomicfile internal/plural store policy llm conversation turn wire internal/terminal/display internal/terminal/printable",

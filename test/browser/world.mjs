@@ -142,9 +142,9 @@ export async function until(what, holds) {
   }
 }
 
-// countdown returns the seconds of a countdown such as "in 5s" or "in 1m30s"; NaN: it is something else.
+// countdown returns the seconds of a countdown such as "in 5s", "in 1m30s" or "in 1m"; NaN: it is something else.
 export function countdown(words) {
-  const [, m = 0, s] = /^in (?:(\d+)m)?(\d+)s$/.exec(words) ?? []
+  const [, m = 0, s = 0] = /^in (?=\d)(?:(\d+)m)?(?:(\d+)s)?$/.exec(words) ?? [, NaN]
   return Number(m) * 60 + Number(s)
 }
 

@@ -1,8 +1,9 @@
 package display
 
 import (
-	"strings"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/brief"
 )
 
 // longWait is the wait from which on the clock is shown and not the seconds.
@@ -39,15 +40,11 @@ func Clock(at, now time.Time) string {
 // Duration rounds a duration up: "5s", "1m30s", "2h31m", or "now" for none. Above five minutes it
 // has no seconds.
 func Duration(d time.Duration) string {
-	unit := unitOf(d)
-	switch up := (d + unit - 1).Truncate(unit); {
-	case d <= 0:
+	if d <= 0 {
 		return "now"
-	case d > longWait:
-		return strings.TrimSuffix(up.String(), "0s")
-	default:
-		return up.String()
 	}
+	unit := unitOf(d)
+	return brief.Duration((d + unit - 1).Truncate(unit))
 }
 
 // NextChange is how long until the text of Duration changes in a countdown; 0: it does not any more.

@@ -28,7 +28,7 @@ func TestHeadline_AdvisesTheUser(t *testing.T) {
 		want    string
 	}{
 		{failed(spent, "anthropic", 0, false), "Failed: usage limit. It opens again at 23:00, in 3h1m."},
-		{failed(fault.Error{Kind: fault.RateLimited, Status: 429, Window: true, ResetAt: now.Add(time.Hour)}, "openai", 2, false), "Failed after 2 retry attempts: usage limit. It opens again at 21:00, in 1h0m."},
+		{failed(fault.Error{Kind: fault.RateLimited, Status: 429, Window: true, ResetAt: now.Add(time.Hour)}, "openai", 2, false), "Failed after 2 retry attempts: usage limit. It opens again at 21:00, in 1h."},
 		{failed(fault.Error{Kind: fault.Overloaded, Status: 529}, "anthropic", 10, false), "Failed after 10 retry attempts. anthropic was overloaded."},
 		{failed(fault.Error{Kind: fault.RateLimited, Status: 429}, "openai", 3, false), "Failed after 3 retry attempts. openai limited the rate."},
 		{failed(fault.Error{Kind: fault.Unavailable}, "anthropic", 10, false), "Failed after 10 retry attempts. Check your connection and try again."},

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/brief"
 	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/policy"
@@ -144,14 +145,17 @@ func attemptCount(w policy.Wait) string {
 
 // Recovered is the line after a recovery.
 func Recovered(retries int, waited time.Duration) string {
-	return fmt.Sprintf("✓ Recovered after %s (waited %v)", plural.Count(retries, "retry", "retries"), max(time.Second, waited.Round(time.Second)))
+	return fmt.Sprintf("✓ Recovered after %s (waited %s)", plural.Count(retries, "retry", "retries"), whole(waited))
 }
 
 // MCPRetry is the line about an MCP server that is tried again.
 func MCPRetry(e turn.MCPRetry) string {
-	return fmt.Sprintf("▲ %s does not answer (%s): try %d in %v", printable.Line(cmp.Or(e.Server, "the MCP server")), printable.Line(e.Fault.Redacted()),
-		e.Retry()+1, max(time.Second, e.Verdict.Wait.Round(time.Second)))
+	return fmt.Sprintf("▲ %s does not answer (%s): try %d in %s", printable.Line(cmp.Or(e.Server, "the MCP server")), printable.Line(e.Fault.Redacted()),
+		e.Retry()+1, whole(e.Verdict.Wait))
 }
+
+// whole returns a duration to the second.
+func whole(d time.Duration) string { return brief.Duration(max(time.Second, d.Round(time.Second))) }
 
 // Switched is the line about a fallback to another model.
 func Switched(e turn.Switched) string {

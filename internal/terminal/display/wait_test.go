@@ -44,7 +44,7 @@ func TestWaitLine_FormsByWidth(t *testing.T) {
 		{gone, 30 * time.Minute, 100, "▲ Network — retrying at 21:30, in 30m… (attempt 7, gives up 05:12) • Press Ctrl+C to cancel"},
 		{gone, 30 * time.Minute, 80, "▲ Network — retrying at 21:30, in 30m… (attempt 7, gives up 05:12) • ^C"},
 		{gone, 30 * time.Minute, 40, "▲ network · 21:30 · 7 · ^C"},
-		{gone, 5 * time.Minute, 90, "▲ Network — retrying in 5m0s… (attempt 7, gives up 05:12) • Press Ctrl+C to cancel"},
+		{gone, 5 * time.Minute, 90, "▲ Network — retrying in 5m… (attempt 7, gives up 05:12) • Press Ctrl+C to cancel"},
 		{gone, 90 * time.Second, 40, "▲ network · 1m30s · 7 · ^C"},
 		{spent, 3*time.Hour + time.Minute, 40, "▲ usage limit · opens 00:01 · ^C"},
 		{spent, 3*time.Hour + time.Minute, 80, "▲ Usage limit — opens again at 00:01, in 3h1m • Press Ctrl+C to cancel"},
@@ -97,7 +97,7 @@ func TestNextChange_MatchesTheTextOfDuration(t *testing.T) {
 	if got := display.Duration(0); got != "now" || display.NextChange(0) != 0 {
 		t.Errorf("Duration(0), NextChange(0): got %q, %v, want \"now\", 0s", got, display.NextChange(0))
 	}
-	for i, want := range []string{"8m", "7m", "6m", "5m0s", "4m59s"} {
+	for i, want := range []string{"8m", "7m", "6m", "5m", "4m59s"} {
 		if texts[i] != want {
 			t.Errorf("text %d: got %q, want %q", i, texts[i], want)
 		}

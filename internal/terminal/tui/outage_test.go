@@ -324,12 +324,12 @@ func TestWindow_KeyWWaitsUntilItOpens(t *testing.T) {
 		s := start(t, config(h), 100, 24)
 		s.types("x")
 		at := opens.Local().Format("15:04 on Jan 2")
-		s.sees("Failed: usage limit. It opens again at "+at+", in 26h0m.", "w waits for it, m changes the model, r tries again.",
+		s.sees("Failed: usage limit. It opens again at "+at+", in 26h.", "w waits for it, m changes the model, r tries again.",
 			"w waits for the reset · m another model · r tries again")
 		s.misses("Check the account", "--policy")
 		s.keys("w")
 		s.wait(time.Second)
-		s.sees("▲ Usage limit — opens again at " + at + ", in 26h0m • Press Ctrl+C to cancel")
+		s.sees("▲ Usage limit — opens again at " + at + ", in 26h • r now • d details • Press Ctrl+C to cancel")
 		s.keys("w")
 		s.sees("It waits until then")
 		s.wait(40 * time.Minute) // a reset is believed for a quarter of an hour, by the breaker as well

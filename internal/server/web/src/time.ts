@@ -21,7 +21,8 @@ export const whole = (ms: number): string => hours(Math.max(second, Math.round(m
 
 function hours(ms: number, exact: boolean): string {
   const [h, m, s] = [Math.floor(ms / (60 * minute)), Math.floor(ms / minute) % 60, Math.floor(ms / second) % 60]
-  return (h > 0 ? h + 'h' : '') + (h > 0 || m > 0 ? m + 'm' : '') + (exact ? s + 's' : '')
+  const all = (h > 0 ? h + 'h' : '') + (h > 0 || m > 0 ? m + 'm' : '') + (exact ? s + 's' : '')
+  return all.replace(/m0s$/, 'm').replace(/h0m$/, 'h')
 }
 
 // roughly returns a duration in its two largest units: "850ms", "12s", "3m20s", "7h20m", "2d3h".

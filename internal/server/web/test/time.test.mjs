@@ -10,7 +10,7 @@ const due = '2026-11-21T15:04:07Z'
 test('until: rounds up to whole seconds and is never in 0s', () => {
   for (const [left, want] of [
     [5000, 'in 5s'], [4999, 'in 5s'], [4001, 'in 5s'], [4000, 'in 4s'], [1, 'in 1s'], [0, 'now'], [-1, 'now'], [-1e9, 'now'],
-    [60_000, 'in 1m0s'], [90_000, 'in 1m30s'], [5 * minute, 'in 5m0s'], [5 * minute + 1, 'at 15:04, in 6m'], [12.4 * minute, 'at 15:04, in 13m'], [3e7, 'at 15:04, in 8h20m'],
+    [60_000, 'in 1m'], [90_000, 'in 1m30s'], [5 * minute, 'in 5m'], [5 * minute + 1, 'at 15:04, in 6m'], [12.4 * minute, 'at 15:04, in 13m'], [3e7, 'at 15:04, in 8h20m'],
   ]) assert.equal(until(left, due), want)
   assert.equal(until(12 * minute, due, true), 'at 15:04')
   assert.equal(until(12 * minute, undefined), 'in 12m')
