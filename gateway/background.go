@@ -76,6 +76,8 @@ func (s *sharedRequest) askInBackground(req *http.Request) (b *background, relea
 }
 
 // base returns what sends the tries of a request at its upstream. release is to be called when no other follows.
+//
+//go:noinline its frame would be on the stack of every request that waits
 func (s *sharedRequest) base(req *http.Request) (base http.RoundTripper, release func()) {
 	if s.resumes {
 		if req.Body != nil {

@@ -94,6 +94,8 @@ func (c *call) serve() {
 
 // refusedBefore looks for the same request a moment ago. It reports whether that one was given up, and answers
 // then; else the call continues its budget. From time to time one that was given up is tried once more.
+//
+//go:noinline its frame would be on the stack of every request that waits
 func (c *call) refusedBefore() bool {
 	c.gateway.adopt(c)
 	before := c.gateway.coalescer.lookup(c)
@@ -206,6 +208,8 @@ func (c *call) clientLeft() {
 }
 
 // read reads and parses the request; false: it is answered with an error.
+//
+//go:noinline its frame would be on the stack of every request that waits
 func (c *call) read() bool {
 	c.info = Call{
 		ID: c.gateway.requests.Add(1), Session: sessionOf(c.r.Header), Client: clientOf(c.r.Header),

@@ -61,6 +61,8 @@ func (c *call) keyDigest() uint64 { return maphash.Comparable(c.gateway.seed[0],
 //
 // A call joins if its client says that it is sent again, or if it is of the same session as one that waits after
 // a fault: a client that has lost its connection comes back before the gateway knows.
+//
+//go:noinline its frame would be on the stack of every request that waits
 func (co *coalescer) enter(c *call) (s *sharedRequest, leads bool) {
 	key, resent := c.key(), c.isResend()
 	if resent || key.session != "" || c.detaches() {

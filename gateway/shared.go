@@ -241,6 +241,8 @@ func (s *sharedRequest) sendTo(req *http.Request, caller *preamble.Caller) (*htt
 }
 
 // transport returns what tries the request at its upstream.
+//
+//go:noinline its frame would be on the stack of every request that waits
 func (s *sharedRequest) transport(base http.RoundTripper, caller *preamble.Caller) *transport.Transport {
 	t := &s.first
 	if t.Base != nil { // the answer of an earlier run may be in use

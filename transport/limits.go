@@ -95,6 +95,8 @@ const (
 
 // start begins to watch a call's n-th try, and returns the context that ends when
 // a limit expires. silent is how many tries before have exceeded it.
+//
+//go:noinline its frame would be on the stack of every request that waits
 func (l Limits) start(ctx context.Context, n, silent int) (context.Context, *watchdog) {
 	if l == (Limits{}) {
 		return ctx, nil

@@ -80,6 +80,8 @@ func (c *call) failed(err error) *fault.Error {
 // outgoing returns the request of a try: with its context and, from the second on,
 // a fresh body. The retry count is set only where the SDK says "0", so that the
 // provider sees true counts and no SDK is contradicted.
+//
+//go:noinline its frame would be on the stack of every request that waits
 func (c *call) outgoing(ctx context.Context) (*http.Request, error) {
 	if c.sent == 0 {
 		if c.sharesContext() {

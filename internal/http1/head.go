@@ -43,6 +43,8 @@ func (s *scanner) end(p []byte) (int, error) {
 }
 
 // parseHead reads a whole head, which has that many lines. The fields' names and values are parts of it.
+//
+//go:noinline its frame would be on the stack of every request that waits
 func parseHead(head string, lines int, resp *http.Response) error {
 	line, rest := cutLine(head)
 	if err := parseStatus(line, resp); err != nil {

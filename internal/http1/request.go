@@ -69,6 +69,8 @@ func bodyLength(req *http.Request) int64 {
 var errTarget = errors.New("http1: a control character or a space in the request's URL")
 
 // appendHead writes the request up to the empty line.
+//
+//go:noinline its frame would be on the stack of every request that waits
 func appendHead(b []byte, req *http.Request) ([]byte, error) {
 	method := req.Method
 	if method == "" {

@@ -112,6 +112,8 @@ func (t *Transport) try(req *http.Request, body body, fresh bool) (*http.Respons
 }
 
 // connect returns a connection to the request's host.
+//
+//go:noinline its frame would be on the stack of every request that waits
 func (t *Transport) connect(req *http.Request, fresh bool) (*conn, error) {
 	ctx := req.Context()
 	if ctx.Err() != nil {
