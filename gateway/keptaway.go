@@ -126,7 +126,7 @@ func (g *Gateway) delivered(k *keptAnswer) {
 	}
 	g.away.forget(k.inFleet.key)
 	g.tell(&failedRequest{fleetKey: k.inFleet.key}, overThere, time.Now())
-	if state == keptThere {
+	if state == keptThere && fleet.Answers != nil { // else it stays there for its time
 		fleet.Answers.Drop(k.inFleet.key)
 	}
 }

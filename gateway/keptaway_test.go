@@ -68,16 +68,21 @@ func (a *answerStore) one() (answer []byte) {
 	return answer
 }
 
-// newKeepers returns two gateways that keep the answers for clients that have left.
+// newKeepers returns two gateways that keep the answers for clients that have left, for both of them.
 func newKeepers(t *testing.T, p *slowly, kept *answerStore) *replicas {
+	return newFleetOf(t, p, kept, kept)
+}
+
+// newFleetOf returns gateways that keep the answers for clients that have left, each where it is told.
+func newFleetOf(t *testing.T, p *slowly, kept ...gateway.Answers) *replicas {
 	f := &replicas{t: t}
-	for i := range 2 {
+	for i, answers := range kept {
 		f.all = append(f.all, newHarnessWith(t, gateway.Config{
 			Upstreams: everything(address("provider.test")), Policy: policy.Patient(), Base: p, Detached: everyAgent,
-			Fleet: &gateway.Fleet{Replica: fmt.Sprint("r", i), Tell: f.tell, Answers: kept},
+			Fleet: &gateway.Fleet{Replica: fmt.Sprint("r", i), Tell: f.tell, Answers: answers},
 		}))
 	}
-	f.live(2)
+	f.live(len(kept))
 	return f
 }
 
@@ -239,6 +244,21 @@ func TestFleet_AnswerThatCannotBeHadIsSentAnew(t *testing.T) {
 		got := f.all[1].unshared()
 		if err != nil || resp.Header.Get(replayed) != "false" || len(got) != 1 || got[0].Replica != "r0" || got[0].Err == nil {
 			t.Errorf("while the store is away: %s %q, %v, and the events %+v; want that it is sent anew", replayed, resp.Header.Get(replayed), err, got)
+		}
+	})
+}
+
+// A gateway without the answers of the fleet sends a request anew that another one has answered.
+func TestFleet_GatewayWithoutAnswersSendsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, kept := aMessage(), &answerStore{}
+		f := newFleetOf(t, p, kept, nil)
+		f.all[0].leaveAfter(3500*time.Millisecond, messages, claude)
+		time.Sleep(20 * time.Second)
+		for range 2 {
+			if _, text, err := f.all[1].get(messages, claude); err != nil || text != p.said() {
+				t.Errorf("back at the other gateway: %q, %v; want an answer of its own", text, err)
+			}
 		}
 	})
 }
