@@ -166,7 +166,7 @@ func (c *Conn) fits(n int, long keeping) bool {
 		release(c.buf)
 		c.buf = wide
 	}
-	if c.buf == nil {
+	if c.buf == nil && n <= room {
 		c.buf = rooms.Get().(*[room]byte)[:0]
 	}
 	return len(c.buf)+n <= cap(c.buf)

@@ -191,6 +191,7 @@ func TestListener_KeepsPiecesOfWhichAnotherFollows(t *testing.T) {
 		{"small parts", []string{"one", "two"}, -1, 2},
 		{"a part that fills the buffer", []string{piece, "rest", "end"}, -1, 2},
 		{"the end of a body", []string{piece, "rest", "end"}, 1, 1},
+		{"a part for which there is no room", []string{piece + piece + piece + piece + piece}, 0, 1},
 	} {
 		k := &kernel{}
 		c := cork.BelowServer(k)
