@@ -16,9 +16,11 @@ import (
 )
 
 const (
-	usual = 100      // per cent of what is live: Go's own
-	roomy = 32 << 20 // to which the heap may grow while collections are frequent
-	step  = 20       // per cent points that are worth a change
+	usual = 100       // per cent of what is live: Go's own
+	roomy = 32 << 20  // to which the heap may grow while collections are frequent
+	wide  = 64 << 20  // and to which while much is allocated: else there are ten in a second
+	much  = 128 << 20 // in a second
+	step  = 20        // per cent points that are worth a change
 )
 
 // When collections are frequent: so many in a row are so close to each other. A program that starts has fewer. Then
@@ -35,6 +37,8 @@ type Collector struct {
 	stopped bool
 	percent int
 	last    time.Time // of a collection
+	total   uint64    // bytes allocated up to it
+	rush    time.Time // much was allocated up to then
 	row     int       // frequent ones up to it
 }
 
@@ -63,10 +67,14 @@ func (c *Collector) collected() {
 	if c.stopped {
 		return
 	}
-	now := time.Now()
-	c.row = rowAfter(c.row, now.Sub(c.last))
-	c.set(percentFor(scanned(), c.row))
-	c.last = now
+	now, s := time.Now(), scanned()
+	since := now.Sub(c.last)
+	c.row = rowAfter(c.row, since)
+	if rushed(s.total-c.total, since) {
+		c.rush = now
+	}
+	c.set(percentFor(s, c.row, roomFor(now.Sub(c.rush))))
+	c.last, c.total = now, s.total
 	c.watch()
 }
 
@@ -90,14 +98,14 @@ func (c *Collector) Stop() {
 	c.set(usual)
 }
 
-// sizes are of what a collection has to look at, and keeps.
-type sizes struct{ live, stacks, globals uint64 }
+// sizes are of what a collection has to look at, and keeps, and of all that was ever allocated.
+type sizes struct{ live, stacks, globals, total uint64 }
 
 // scanned returns the sizes of the latest collection.
 func scanned() sizes {
-	all := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
+	all := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(all)
-	return sizes{all[0].Value.Uint64(), all[1].Value.Uint64(), all[2].Value.Uint64()}
+	return sizes{all[0].Value.Uint64(), all[1].Value.Uint64(), all[2].Value.Uint64(), all[3].Value.Uint64()}
 }
 
 // rowAfter returns how many collections in a row have been frequent with one that comes some time after the last.
@@ -108,10 +116,23 @@ func rowAfter(row int, since time.Duration) int {
 	return 0
 }
 
+// rushed reports whether so much, allocated between two collections, is much.
+func rushed(allocated uint64, since time.Duration) bool {
+	return float64(allocated) >= much*since.Seconds()
+}
+
+// roomFor returns to what the heap may grow so long after much was allocated.
+func roomFor(since time.Duration) uint64 {
+	if since < still {
+		return wide
+	}
+	return roomy
+}
+
 // percentFor returns by how much of what it has to look at the heap may grow until the next collection.
-func percentFor(s sizes, row int) int {
-	if row < inARow || s.live >= roomy/2 {
+func percentFor(s sizes, row int, room uint64) int {
+	if row < inARow || s.live >= room/2 {
 		return usual
 	}
-	return max(usual, int(100*(roomy-s.live)/(s.live+s.stacks+s.globals+1)))
+	return max(usual, int(100*(room-s.live)/(s.live+s.stacks+s.globals+1)))
 }

@@ -23,8 +23,25 @@ func TestPercentFor_KeepsTheHeapOfABusyProgram(t *testing.T) {
 		{"many stacks", collector.NewSizes(10*mb, 60*mb, 1*mb), 100, 100},
 		{"nothing", collector.NewSizes(0, 0, 32*mb), 100, 100},
 	} {
-		if got := collector.PercentFor(c.s, c.row); c.want != got && got/2 != c.want/2 {
+		if got := collector.PercentFor(c.s, c.row, 32*mb); c.want != got && got/2 != c.want/2 {
 			t.Errorf("%s: got %d%%, want %d%%", c.name, got, c.want)
+		}
+	}
+}
+
+func TestRushed_ByTheRate(t *testing.T) {
+	const mb = 1 << 20
+	for _, c := range []struct {
+		allocated uint64
+		since     time.Duration
+		want      bool
+	}{
+		{26 * mb, 100 * time.Millisecond, true},
+		{58 * mb, 250 * time.Millisecond, true}, // the same rate in the wider room
+		{26 * mb, time.Second, false},
+	} {
+		if got := collector.Rushed(c.allocated, c.since); got != c.want {
+			t.Errorf("%d MB allocated in %v: got much %t, want %t", c.allocated/mb, c.since, got, c.want)
 		}
 	}
 }
