@@ -199,7 +199,7 @@ func TestHold_PolicyOfTheAgentBoundsIt(t *testing.T) {
 			if took := time.Since(begun); took != 45*time.Second || c.asked() != 4 {
 				t.Errorf("%d gateways: the turn took %v and %d requests; want 45s, as the next wait does not fit, and 4", len(policies), took, c.asked())
 			}
-			if got := p.faults(); !strings.Contains(got, "the request allows to wait 1m0s") {
+			if got := p.faults(); !strings.Contains(got, "the request allows to wait 1m") {
 				t.Errorf("%d gateways: events about faults:\n%s\nwant the bound in the error", len(policies), got)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/brief"
 	"github.com/ridethrough/ridethrough/internal/clip"
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/internal/plural"
@@ -349,7 +350,7 @@ func (c *call) giveUpMessage() string {
 		return "ridethrough: " + why
 	}
 	if c.outcome.Verdict.Stop == policy.OverBudget && c.shared.bounded() {
-		why += " (the request allows to wait " + c.maxWait.String() + ")"
+		why += " (the request allows to wait " + brief.Duration(c.maxWait) + ")"
 	}
-	return fmt.Sprintf("ridethrough: gave up after %s in %v: %s", plural.Count(n, "retry", "retries"), c.outcome.Waited.Round(time.Second), why)
+	return fmt.Sprintf("ridethrough: gave up after %s in %s: %s", plural.Count(n, "retry", "retries"), brief.Duration(c.outcome.Waited.Round(time.Second)), why)
 }

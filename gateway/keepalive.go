@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/brief"
 	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
@@ -229,7 +230,7 @@ func (k *keepalive) comment() string {
 	}
 	in := "now"
 	if left := time.Until(k.wait.Due); left > 0 {
-		in = "in " + (left + time.Second - 1).Truncate(time.Second).String()
+		in = "in " + brief.Duration((left + time.Second - 1).Truncate(time.Second))
 	}
 	return fmt.Sprintf("ridethrough retry %d %s %v", k.wait.Retry(), in, k.wait.Fault.Kind)
 }

@@ -118,7 +118,7 @@ func TestMaxWait_BoundsThePolicy(t *testing.T) {
 		status, tries int
 		text          string
 	}{
-		"1m":   {200, 4, "ridethrough: gave up after 3 retries in 45s: HTTP 529: Overloaded (the request allows to wait 1m0s)"},
+		"1m":   {200, 4, "ridethrough: gave up after 3 retries in 45s: HTTP 529: Overloaded (the request allows to wait 1m)"},
 		"100h": {200, 22, "ridethrough: gave up after 21 retries"},
 		"0s":   {400, 0, "X-Ridethrough-Max-Wait: 0s; want a time above 0, such as 10m"},
 		"ten":  {400, 0, "X-Ridethrough-Max-Wait: ten; want a time above 0, such as 10m"},

@@ -93,7 +93,7 @@ func TestIncident_Markdown(t *testing.T) {
 - **id:** 20000101-000000-work
 - **began:** 2000-01-01 00:00:00 UTC
 - **ended:** 2000-01-01 00:01:00 UTC, with an answer
-- **lasted:** 1m0s, the time to recovery
+- **lasted:** 1m, the time to recovery
 - **models:** opus
 - **tries:** 5, of which 4 failed
 - **calls:** 3 had to wait: 1 answered, 0 not answered, 2 waiting

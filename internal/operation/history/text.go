@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/brief"
 )
 
 // Text returns a report of the incident. Times are in UTC.
@@ -34,4 +36,4 @@ func anonymous(name string) string {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-func span(d time.Duration) string { return d.Round(time.Second).String() }
+func span(d time.Duration) string { return brief.Duration(d.Round(time.Second)) }

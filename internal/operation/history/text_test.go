@@ -20,7 +20,7 @@ func TestIncident_Text(t *testing.T) {
 		}
 		time.Sleep(38*time.Minute + 400*time.Millisecond)
 		text := w.Incidents(time.Now())[0].Text(time.Now())
-		if !strings.Contains(text, "not yet, after 38m0s") || !strings.Contains(text, "3 had to wait: 0 answered, 0 not answered, 3 waiting") {
+		if !strings.Contains(text, "not yet, after 38m") || !strings.Contains(text, "3 had to wait: 0 answered, 0 not answered, 3 waiting") {
 			t.Errorf("incident text: %s", text)
 		}
 		w.recover(0, "claude-opus-4-5", 3, 38*time.Minute)
@@ -32,7 +32,7 @@ func TestIncident_Text(t *testing.T) {
 id        20000101-000000-work
 began     2000-01-01 00:00:00 UTC
 ended     2000-01-01 00:38:00 UTC, with an answer
-lasted    38m0s, the time to recovery
+lasted    38m, the time to recovery
 models    claude-opus-4-5
 tries     4, of which 3 failed
 calls     3 had to wait: 2 answered, 1 not answered, 0 waiting

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/brief"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -173,7 +174,7 @@ func advice(e *gateway.Event, failed turn.Error) string {
 	case failed.Fault.Status == 0:
 		return unanswered(&e.Call, failed.Fault)
 	case failed.Stop == policy.RetryAfterTooLong:
-		return "send the request again in " + wait.Round(time.Second).String() + ", as the provider asks"
+		return "send the request again in " + brief.Duration(wait.Round(time.Second)) + ", as the provider asks"
 	}
 	return "send the request again later, or choose a longer --policy"
 }

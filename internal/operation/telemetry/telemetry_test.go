@@ -507,7 +507,7 @@ func TestLog_OneLinePerTransition(t *testing.T) {
 		{stop(policy.GivenUp, busy), `"level":"WARN","model":"gpt-5","msg":"given up by command"`},
 		{stop(policy.Final, &fault.Error{Kind: fault.Auth, Status: 401}), `"level":"INFO","model":"gpt-5","msg":"request refused","request":17,"status":401`},
 		{stop(policy.Exhausted, busy), `"do":"send the request again later, or choose a longer --policy"`},
-		{stop(policy.RetryAfterTooLong, far), `"do":"send the request again in 3h0m0s, as the provider asks"`},
+		{stop(policy.RetryAfterTooLong, far), `"do":"send the request again in 3h, as the provider asks"`},
 	} {
 		c.event.Call = at
 		got := lines(t, c.event)
