@@ -57,8 +57,8 @@ type sharedRequest struct {
 	toldAt     time.Time         // when the fleet was told that it waits; zero: it was not
 	sent       time.Time         // when the try began that was answered; zero: none was
 
-	first transport.Transport // of the first run, as most requests have no other: one allocation for all three
-	one   [1]*call            // of calls, likewise
+	firstRun  transport.Transport // of the first run, as most requests have no other: one allocation for all three
+	firstCall [1]*call            // of calls, likewise
 
 	alone          bool           // no other call joins it
 	digest         uint64         // of its leader's key
@@ -111,7 +111,7 @@ func (c *call) newSharedOn(f failover, alone bool) *sharedRequest {
 	}
 	s.failover = f
 	s.at = s.failover.origin
-	s.calls = append(s.one[:0], c)
+	s.calls = append(s.firstCall[:0], c)
 	s.enterBreaker()
 	s.coalescer.begin(s)
 	return s
@@ -244,7 +244,7 @@ func (s *sharedRequest) sendTo(req *http.Request, caller *preamble.Caller) (*htt
 //
 //go:noinline its frame would be on the stack of every request that waits
 func (s *sharedRequest) transport(base http.RoundTripper, caller *preamble.Caller) *transport.Transport {
-	t := &s.first
+	t := &s.firstRun
 	if t.Base != nil { // the answer of an earlier run may be in use
 		t = new(transport.Transport)
 	}

@@ -153,6 +153,7 @@ func (t *Table) Leave(upstream string, p Peers) {
 	for _, e := range l.due {
 		e.due = false
 	}
+	l.due = nil // its timer may have ended just now
 	delete(t.links, upstream)
 }
 

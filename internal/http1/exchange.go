@@ -52,7 +52,8 @@ func newExchange(t *Transport, req *http.Request, b body) *exchange {
 	return x
 }
 
-// afterFunc is [context.AfterFunc], without what that costs where the context has a method for it.
+// afterFunc is [context.AfterFunc], without what that costs where the context has a method for it; nil: the context
+// never ends.
 func afterFunc(ctx context.Context, f func()) (stop func() bool) {
 	if c, ok := ctx.(interface {
 		AfterFunc(f func()) (stop func() bool)

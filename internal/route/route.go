@@ -85,7 +85,7 @@ func (r *Route) Bound(w policy.Wait, now time.Time) (bounded policy.Wait, leaves
 	return w, leaves
 }
 
-// bound is Bound for how long a wait is.
+// bound returns how much of a wait after a fault patience allows, and whether the call leaves at the end of that.
 func (r *Route) bound(f *fault.Error, v policy.Verdict, now time.Time) (d time.Duration, leaves bool) {
 	if r.Since.IsZero() {
 		r.Since = now

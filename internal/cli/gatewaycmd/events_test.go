@@ -9,7 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
-func TestInbox_DeliversInOrder(t *testing.T) {
+func TestEventQueue_DeliversInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 5000 // more than the queue's limit
 		var got []int64
@@ -30,7 +30,7 @@ func TestInbox_DeliversInOrder(t *testing.T) {
 }
 
 // A gateway that answers twenty thousand requests in a second has more events than the limit within the delay.
-func TestInbox_ManyEventsAreNotDelayed(t *testing.T) {
+func TestEventQueue_ManyEventsAreNotDelayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 100 * queueLimit
 		handled := 0
@@ -51,7 +51,7 @@ func TestInbox_ManyEventsAreNotDelayed(t *testing.T) {
 	})
 }
 
-func TestInbox_SlowReaderBlocksRequests(t *testing.T) {
+func TestEventQueue_SlowReaderBlocksRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opened := 0
 		b := newEventQueue(func(*gateway.Event) { opened++; time.Sleep(time.Millisecond) }, nil)
