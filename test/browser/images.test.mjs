@@ -58,6 +58,19 @@ test('images are chosen, pasted, dropped, removed, refused and sent', async (t) 
   assert.equal(await page.locator('.attached').count(), 0)
 })
 
+test('images that come while another one is read lose none', async (t) => {
+  const w = await world(t)
+  const page = await open(t, w.page + '#/chat')
+  await page.getByLabel('Message').evaluate((e, bytes) => {
+    for (const name of ['one.png', 'two.png', 'three.png']) {
+      const data = new DataTransfer()
+      data.items.add(new File([new Uint8Array(bytes)], name, { type: 'image/png' }))
+      e.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))
+    }
+  }, [...png])
+  await until('all are attached', async () => (await attached(page)).length === 3)
+})
+
 // inDatabase returns the keys of the images that the browser keeps, after it has kept others and removed all if asked.
 const inDatabase = (page, { add = [], clear = false } = {}) => page.evaluate(({ add, clear }) => new Promise((done) => {
   const opening = indexedDB.open('ridethrough', 1)

@@ -14,16 +14,21 @@ export interface Attached extends Image {
   url: string // the file as a data URL
 }
 
-// attach returns a message's images with another one, or throws a sentence that says why it is not attached.
-export async function attach(to: readonly Attached[], file: File): Promise<readonly Attached[]> {
+// read returns the image of a file, or throws a sentence that says why it is not attached.
+export async function read(file: File): Promise<Attached> {
   const name = file.name || 'The image'
   const bytes = await file.slice(0, maxImage + 1).arrayBuffer().then((b) => new Uint8Array(b), () => null)
   if (!bytes) throw new Error(`${name} cannot be read.`)
   const [image, wrong] = imageOf(file.name, bytes)
   if (!image) throw new Error(`${name} ${wrong}.`)
-  const all = [...to, { ...image, key: newKey(bytes.length), url: `data:${image.mediaType};base64,${base64(bytes)}` }]
+  return { ...image, key: newKey(bytes.length), url: `data:${image.mediaType};base64,${base64(bytes)}` }
+}
+
+// attach returns a message's images with another one, or throws a sentence that says why it is not attached.
+export function attach(to: readonly Attached[], image: Attached): readonly Attached[] {
+  const all = [...to, image]
   const full = wrongTogether(all)
-  if (full) throw new Error(`${name} does not fit: ${full}.`)
+  if (full) throw new Error(`${image.name || 'The image'} does not fit: ${full}.`)
   return all
 }
 

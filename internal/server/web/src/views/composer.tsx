@@ -3,7 +3,7 @@
 import { useRef, useState } from 'preact/hooks'
 
 import { draftOf, setImages } from '../drafts'
-import { attach, type Attached } from '../images'
+import { attach, type Attached, read } from '../images'
 import { mayAct } from '../store'
 import { pictured } from '../words'
 import { Act } from './parts'
@@ -26,7 +26,10 @@ function useText(place: string): [text: string, write: (text: string) => void] {
 async function add(place: string, files: readonly File[]): Promise<void> {
   const { images, restored } = draftOf(place)
   await restored
-  for (const file of files) void setImages(place, await attach(images.value, file))
+  for (const file of files) {
+    const image = await read(file)
+    void setImages(place, attach(images.value, image)) // which others may have changed meanwhile
+  }
 }
 
 export function Composer({ place, send, busy, stop }: Props) {
