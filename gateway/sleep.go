@@ -26,17 +26,33 @@ func (s *sharedRequest) resumed() (w *policy.Wait) {
 	return w
 }
 
-// onWait notes and reports a wait, as much of it as the request stays for.
+// onWait notes and reports a wait, as much of it as the request stays for. Its parts are functions of their own: their
+// copies of the wait would be on the stack below what reports it, and with them the stack of a request that waits would
+// have to be twice as large.
 func (s *sharedRequest) onWait(w policy.Wait) {
-	w, _ = s.failover.Bound(w, time.Now())
-	s.setLast(w)
+	s.noteWait(&w)
+	s.announce(s.retryEvent())
+}
+
+// noteWait notes a wait, for the clients and the fleet too.
+//
+//go:noinline
+func (s *sharedRequest) noteWait(w *policy.Wait) {
+	bounded, _ := s.failover.Bound(*w, time.Now())
+	s.setLast(bounded)
 	for _, c := range s.callsWaiting() {
-		c.keepalive.failed(w)
+		c.keepalive.failed(bounded)
 	}
 	s.tellHeld()
+}
+
+// retryEvent returns the event of the wait that was noted last.
+//
+//go:noinline
+func (s *sharedRequest) retryEvent() turn.Event {
 	e := turn.Retry{Name: s.name(), Upstream: s.upstreamName(), Wait: s.overall(), Cache: s.cached()}
 	e.Fault = s.permit.verbatim(e.Fault)
-	s.announce(e)
+	return e
 }
 
 // sleep waits until the next try. It ends early when the upstream is back, by

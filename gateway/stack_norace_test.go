@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
 )
@@ -48,6 +49,35 @@ func TestGateway_SmallStacksOfStreams(t *testing.T) {
 	})
 }
 
+// So does one that waits between two tries, although the wait has been an event.
+func TestGateway_SmallStacksOfWaits(t *testing.T) {
+	const calls = 200
+	synctest.Test(t, func(t *testing.T) {
+		base := roundTrip(func(req *http.Request) (*http.Response, error) {
+			_ = req.Body.Close()
+			return nil, &fault.Error{Kind: fault.Unavailable}
+		})
+		told := func(gateway.Event) { between() }
+		g := newGateway(t, gateway.Config{Policy: policy.Patient(), Upstreams: everything(address("provider.test")), Base: base, OnEvent: told})
+		ctx, leave := context.WithCancel(t.Context())
+		before := stacks()
+		for range calls {
+			go below(1, func() {
+				defer func() { _ = recover() }() // the client leaves
+				body := strings.NewReader(`{"model":"gpt-5","messages":[]}`)
+				g.ServeHTTP(&recorder{header: http.Header{}}, httptest.NewRequestWithContext(ctx, "POST", "/v1/chat/completions", body))
+			})
+		}
+		synctest.Wait()
+		if got := (stacks() - before) / calls; got >= 12<<10 {
+			t.Errorf("got %d bytes of stack for a wait, want less than 12 KB: one of 8 KB", got)
+		}
+		leave()
+		synctest.Wait()
+		g.Close()
+	})
+}
+
 // stacks returns the memory of all stacks of goroutines that have not ended.
 func stacks() int64 {
 	var m runtime.MemStats
@@ -72,6 +102,19 @@ func below(frames int, f func()) {
 		f()
 	}
 	if frame[frames] == 0 {
+		panic("the frame has changed")
+	}
+}
+
+// between takes 0.6 KB of stack, more than what queues the events of a gateway.
+//
+//go:noinline
+func between() {
+	var frame [560]byte
+	for i := range frame {
+		frame[i]++
+	}
+	if frame[0] == 0 {
 		panic("the frame has changed")
 	}
 }
