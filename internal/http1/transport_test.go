@@ -211,7 +211,7 @@ func TestTransport_ErrorsAreClassified(t *testing.T) {
 		"reset": {func(context.Context, string, string) (net.Conn, error) {
 			a, b := net.Pipe()
 			b.Close()
-			return &resets{a}, nil
+			return resets{a}, nil
 		}, syscall.ECONNRESET, fault.Unavailable},
 	} {
 		_, err := ask(t, &http1.Transport{Dial: c.dial})
@@ -226,6 +226,10 @@ type resets struct{ net.Conn }
 
 func (resets) Read([]byte) (int, error) {
 	return 0, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+}
+
+func (resets) Write([]byte) (int, error) { // whichever is noticed first
+	return 0, &net.OpError{Op: "write", Net: "tcp", Err: syscall.ECONNRESET}
 }
 
 func TestTransport_UsesTheFallbacksProxy(t *testing.T) {
