@@ -154,7 +154,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 		c.flushSoon()
 	case !c.flushing:
 		c.flushing = true
-		go c.flush()
+		go c.flush(&c.flushing)
 	}
 	return len(p), nil
 }
@@ -216,11 +216,11 @@ func (c *Conn) send(buf, p []byte) (int, error) {
 	return int(written), err
 }
 
-// flush writes what is in buf.
-func (c *Conn) flush() {
+// flush writes what is in buf. due said that it would, and is true no longer.
+func (c *Conn) flush(due *bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.flushing = false
+	*due = false
 	_, _ = c.write(nil) // the error stays
 }
 
@@ -230,19 +230,11 @@ func (c *Conn) flushSoon() {
 	case c.timed:
 		return
 	case c.timer == nil:
-		c.timer = time.AfterFunc(moment, c.flushTimed)
+		c.timer = time.AfterFunc(moment, func() { c.flush(&c.timed) })
 	default:
 		c.timer.Reset(moment)
 	}
 	c.timed = true
-}
-
-// flushTimed writes what is in buf as the timer ends.
-func (c *Conn) flushTimed() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.timed = false
-	_, _ = c.write(nil) // the error stays
 }
 
 // Close closes the connection once what was written is out, or could not be written for a moment.

@@ -34,7 +34,7 @@ const (
 func newEventQueue(open func(*gateway.Event), loop *watchdog.Loop) *eventQueue {
 	b := &eventQueue{handle: open, loop: loop, handling: make(chan struct{}, 1)}
 	b.space.L = &b.mu
-	b.timer = time.AfterFunc(queueDelay, b.flush)
+	b.timer = time.AfterFunc(queueDelay, b.flush) // which finds nothing the first time
 	return b
 }
 
