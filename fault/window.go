@@ -16,11 +16,7 @@ func (e *Error) OpensAgain(now time.Time) string {
 	if left <= 0 {
 		return "opens again now"
 	}
-	unit := time.Second
-	if left > 5*time.Minute {
-		unit = time.Minute
-	}
-	return "opens again at " + clock(e.ResetAt.In(now.Location()), now) + ", in " + brief.Duration((left + unit - 1).Truncate(unit))
+	return "opens again at " + clock(e.ResetAt.In(now.Location()), now) + ", in " + brief.Left(left)
 }
 
 // clock returns a time of day, with the date if it is another day and not in the next hours.

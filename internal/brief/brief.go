@@ -17,3 +17,20 @@ func Duration(d time.Duration) string {
 	}
 	return s
 }
+
+// Long is what is left of a wait above which its seconds do not matter.
+const Long = 5 * time.Minute
+
+// Unit returns the unit to which Left rounds.
+func Unit(left time.Duration) time.Duration {
+	if left > Long {
+		return time.Minute
+	}
+	return time.Second
+}
+
+// Left returns what is left of a wait, rounded up: "5s", "1m30s", above five minutes without seconds: "2h31m".
+func Left(d time.Duration) string {
+	unit := Unit(d)
+	return Duration((d + unit - 1).Truncate(unit))
+}

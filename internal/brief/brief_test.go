@@ -13,3 +13,10 @@ func ExampleDuration() {
 	}
 	// Output: 0s 500ms 10s 1m 1m10s 10m 1h 1h0m10s 1h10m 10h 24h10m
 }
+
+func ExampleLeft() {
+	for _, d := range []time.Duration{time.Millisecond, 90 * time.Second, brief.Long, brief.Long + time.Second, 26 * time.Hour} {
+		fmt.Print(brief.Left(d), " ")
+	}
+	// Output: 1s 1m30s 5m 6m 26h
+}

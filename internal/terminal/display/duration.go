@@ -6,23 +6,20 @@ import (
 	"github.com/ridethrough/ridethrough/internal/brief"
 )
 
-// longWait is the wait from which on the clock is shown and not the seconds.
-const longWait = 5 * time.Minute
-
 // Countdown says when the next try is made: in whole seconds, or for waits of more than five
 // minutes at which time and in how many minutes. It never says 0s.
 func Countdown(left time.Duration, now time.Time) string {
 	switch {
 	case left <= 0:
 		return "retrying now…"
-	case left > longWait:
+	case left > brief.Long:
 		return "retrying at " + Clock(now.Add(left), now) + ", in " + Duration(left) + "…"
 	}
 	return "retrying in " + Duration(left) + "…"
 }
 
 func shortTime(left time.Duration, now time.Time) string {
-	if left > longWait {
+	if left > brief.Long {
 		return Clock(now.Add(left), now)
 	}
 	return Duration(left)
@@ -43,8 +40,7 @@ func Duration(d time.Duration) string {
 	if d <= 0 {
 		return "now"
 	}
-	unit := unitOf(d)
-	return brief.Duration((d + unit - 1).Truncate(unit))
+	return brief.Left(d)
 }
 
 // NextChange is how long until the text of Duration changes in a countdown; 0: it does not any more.
@@ -52,13 +48,5 @@ func NextChange(left time.Duration) time.Duration {
 	if left <= 0 {
 		return 0
 	}
-	return left - (left - 1).Truncate(unitOf(left))
-}
-
-// unitOf is the unit in which a duration is shown.
-func unitOf(d time.Duration) time.Duration {
-	if d > longWait {
-		return time.Minute
-	}
-	return time.Second
+	return left - (left - 1).Truncate(brief.Unit(left))
 }

@@ -85,7 +85,7 @@ func WaitLine(w policy.Wait, now time.Time, width int, keys ...string) string {
 	if w.Fault.Window && left > 0 {
 		opens := w.Fault.ResetAt.Sub(now)
 		at := "opens " + shortTime(opens, now)
-		if opens <= longWait {
+		if opens <= brief.Long {
 			at = "opens in " + Duration(opens)
 		}
 		parts = []string{"▲ " + w.Fault.Label(), at, "^C"}
