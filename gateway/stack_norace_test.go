@@ -20,7 +20,6 @@ import (
 // A stack doubles when it is full, and stays so while its request waits. A request that waits for the next part of its
 // answer has one of 8 KB.
 func TestGateway_SmallStacksOfStreams(t *testing.T) {
-	const calls = 200
 	synctest.Test(t, func(t *testing.T) {
 		base := roundTrip(func(req *http.Request) (*http.Response, error) {
 			_ = req.Body.Close()
@@ -29,53 +28,47 @@ func TestGateway_SmallStacksOfStreams(t *testing.T) {
 			go io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}`+"\n\n")
 			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: r}, nil
 		})
-		g := newGateway(t, gateway.Config{Policy: policy.Patient(), Upstreams: everything(address("provider.test")), Base: base, OnEvent: func(gateway.Event) {}})
-		ctx, leave := context.WithCancel(t.Context())
-		before := stacks()
-		for range calls {
-			go below(1, func() {
-				defer func() { _ = recover() }() // the client leaves
-				body := strings.NewReader(`{"model":"gpt-5","stream":true,"messages":[]}`)
-				g.ServeHTTP(&serverWriter{recorder{header: http.Header{}}}, httptest.NewRequestWithContext(ctx, "POST", "/v1/chat/completions", body))
-			})
-		}
-		synctest.Wait()
-		if got := (stacks() - before) / calls; got >= 12<<10 {
+		streamed := func() http.ResponseWriter { return &serverWriter{recorder{header: http.Header{}}} }
+		if got := stackOf(t, gateway.Config{Base: base, OnEvent: func(gateway.Event) {}}, streamed, `{"model":"gpt-5","stream":true,"messages":[]}`); got >= 12<<10 {
 			t.Errorf("got %d bytes of stack for a stream, want less than 12 KB: one of 8 KB", got)
 		}
-		leave()
-		synctest.Wait()
-		g.Close()
 	})
 }
 
 // So does one that waits between two tries, although the wait has been an event.
 func TestGateway_SmallStacksOfWaits(t *testing.T) {
-	const calls = 200
 	synctest.Test(t, func(t *testing.T) {
 		base := roundTrip(func(req *http.Request) (*http.Response, error) {
 			_ = req.Body.Close()
 			return nil, &fault.Error{Kind: fault.Unavailable}
 		})
-		told := func(gateway.Event) { between() }
-		g := newGateway(t, gateway.Config{Policy: policy.Patient(), Upstreams: everything(address("provider.test")), Base: base, OnEvent: told})
-		ctx, leave := context.WithCancel(t.Context())
-		before := stacks()
-		for range calls {
-			go below(1, func() {
-				defer func() { _ = recover() }() // the client leaves
-				body := strings.NewReader(`{"model":"gpt-5","messages":[]}`)
-				g.ServeHTTP(&recorder{header: http.Header{}}, httptest.NewRequestWithContext(ctx, "POST", "/v1/chat/completions", body))
-			})
-		}
-		synctest.Wait()
-		if got := (stacks() - before) / calls; got >= 12<<10 {
+		whole := func() http.ResponseWriter { return &recorder{header: http.Header{}} }
+		if got := stackOf(t, gateway.Config{Base: base, OnEvent: func(gateway.Event) { between() }}, whole, `{"model":"gpt-5","messages":[]}`); got >= 12<<10 {
 			t.Errorf("got %d bytes of stack for a wait, want less than 12 KB: one of 8 KB", got)
 		}
-		leave()
-		synctest.Wait()
-		g.Close()
 	})
+}
+
+// stackOf returns how many bytes of stack a request takes at a gateway, of many that wait there.
+func stackOf(t *testing.T, c gateway.Config, writer func() http.ResponseWriter, body string) int64 {
+	t.Helper()
+	const calls = 200
+	c.Policy, c.Upstreams = policy.Patient(), everything(address("provider.test"))
+	g := newGateway(t, c)
+	ctx, leave := context.WithCancel(t.Context())
+	before := stacks()
+	for range calls {
+		go below(1, func() {
+			defer func() { _ = recover() }() // the client leaves
+			g.ServeHTTP(writer(), httptest.NewRequestWithContext(ctx, "POST", "/v1/chat/completions", strings.NewReader(body)))
+		})
+	}
+	synctest.Wait()
+	taken := (stacks() - before) / calls
+	leave()
+	synctest.Wait()
+	g.Close()
+	return taken
 }
 
 // stacks returns the memory of all stacks of goroutines that have not ended.
