@@ -1,17 +1,14 @@
 # The image: the program, the certificates of authorities, the time zones, and nothing else. scripts/image makes the
-# context, with the programs of a release, so building it needs no network:
+# context, with the program of a release, so building it needs no network:
 #
 #	scripts/release --snapshot && docker buildx build dist/image
-#
-# PROGRAM=ridethrough is the image with agents and a store.
 FROM scratch
 ARG TARGETARCH
-ARG PROGRAM=ridethrough-gateway
 COPY ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY zoneinfo.zip /usr/share/zoneinfo.zip
 COPY LICENSE THIRD_PARTY_NOTICES.txt /usr/share/doc/ridethrough/
 COPY --chown=65532:65532 data /data
-COPY ${TARGETARCH}/${PROGRAM} /ridethrough
+COPY ${TARGETARCH}/ridethrough /ridethrough
 
 # /etc/ridethrough/config.yaml is read if it is there. An address that other machines reach needs a token.
 ENV ZONEINFO=/usr/share/zoneinfo.zip XDG_CONFIG_HOME=/etc RIDETHROUGH_DATA=/data RIDETHROUGH_LISTEN=:8484 HOME=/data TMPDIR=/data

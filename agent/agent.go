@@ -9,7 +9,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +59,7 @@ type Agent struct {
 	Fallback []llm.Model
 	Patience time.Duration // from the first fault of the turn, or of the model that has taken over; 0: none
 
-	// CompleteText lets an answer go on that breaks off in the middle of its text: the model is asked for the
+	// CompleteText completes an answer that breaks off in the middle of its text: the model is asked for the
 	// rest, which costs the tokens of its request again. What it answers is used if it begins by repeating the
 	// end of what it has said, as it is asked to. Else, and without CompleteText, the turn fails with what had
 	// arrived.
@@ -105,6 +104,7 @@ type Terms struct {
 	Immediately fault.Set     // faults for which the next one takes over without a wait, final ones too
 
 	CompleteText bool // as of Agent
+	CompleteOff  bool // an answer that breaks off fails the turn also while no text has come, and nothing was lost by asking again
 }
 
 // Forever as a patience keeps a turn at a model until its policy gives up.
@@ -160,7 +160,7 @@ func (a Agent) Run(ctx context.Context, s turn.State, input ...turn.Event) iter.
 	}
 }
 
-// check returns a mistake in the agent; nil: there is none.
+// check returns the first mistake in the agent's configuration, or nil.
 func (a Agent) check() error {
 	if a.Model == nil {
 		return errors.New("agent: there is no model")
@@ -205,7 +205,7 @@ func (r *run) drive() error {
 		case nil:
 			return nil
 		case turn.Seal:
-			err = r.seal(need.Status)
+			err = r.keep(r.sealed(need.Status, nil))
 		case turn.Ask:
 			err = r.unlessStopped(r.step)
 		case turn.Shorten:
@@ -241,9 +241,6 @@ func (r *run) unlessStopped(do func() error) error {
 
 // stopped ends a turn whose ctx is done.
 func (r *run) stopped() error { return r.attempt(r.current()).stopped() }
-
-// seal ends the turn.
-func (r *run) seal(status turn.Status) error { return r.keep(r.sealed(status, nil)) }
 
 // sealed returns the turn's last event, after some that are not in the state yet.
 func (r *run) sealed(status turn.Status, pending []turn.Event) turn.Sealed {
@@ -298,6 +295,3 @@ func (r *run) reportActivity(a Activity) {
 		r.OnActivity(a)
 	}
 }
-
-// maxSteps returns the limit on the answers of a turn.
-func (a Agent) maxSteps() int { return cmp.Or(a.MaxSteps, defaultMaxSteps) }

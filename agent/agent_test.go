@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -229,17 +228,11 @@ func TestAgent_FinalFaultIsNotRetried(t *testing.T) {
 	}
 }
 
-func TestAgent_NoRetryAfterContent(t *testing.T) {
-	for name, content := range map[string]llm.Part{
-		"… he": llm.Text{Text: "he"}, "hm he": llm.Reasoning{Text: "he"}, "": llm.Usage{Input: 3},
-	} {
-		model := llmtest.New(large, func(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
-			return func(yield func(llm.Part, error) bool) { _ = yield(content, nil) && yield(nil, cut) }
-		})
-		p := play(t.Context(), agent.Agent{Model: model, Retry: patient(), Fallback: []llm.Model{llmtest.New(small)}}, turn.State{}, turn.Begin("", "hello")...)
-		if len(model.Requests()) != 1 || p.lines[len(p.lines)-2] != "error of acme/large, truncated: the answer broke off (0 retries, 0ms)" {
-			t.Errorf("%q: events %q", name, p.lines)
-		}
+func TestAgent_NoRetryAfterText(t *testing.T) {
+	model := llmtest.New(large, llmtest.Breaks("he", cut))
+	p := play(t.Context(), agent.Agent{Model: model, Retry: patient(), Fallback: []llm.Model{llmtest.New(small)}}, turn.State{}, turn.Begin("", "hello")...)
+	if len(model.Requests()) != 1 || p.lines[len(p.lines)-2] != "error of acme/large, truncated: the answer broke off (0 retries, 0ms)" {
+		t.Errorf("events %q", p.lines)
 	}
 }
 

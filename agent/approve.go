@@ -51,11 +51,5 @@ func (r *run) ask(c turn.Call) (turn.Decision, error) {
 	return decision, nil
 }
 
-// ending is an error that ends Run, where others are told to the model.
-type ending struct{ err error }
-
-// Error returns the text of the error.
-func (e *ending) Error() string { return e.err.Error() }
-
-// Unwrap returns the error.
-func (e *ending) Unwrap() error { return e.err }
+// ending is an error that ends Run. The model sees other errors as results.
+type ending struct{ error }

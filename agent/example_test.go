@@ -14,8 +14,8 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// A model that calls a tool and then answers. A real Model is one of a package
-// below provider.
+// A model that calls a tool and then answers. A real Model is one of
+// package provider.
 func ExampleAgent_Run() {
 	type place struct {
 		City string `json:"city"`

@@ -13,11 +13,6 @@ import (
 // A gateway of this project may hold the try of a model. It decides alone when it asks again; the agent shows the
 // wait as its own, bounds it by its policy and its patience, and counts it.
 
-// caller returns the agent as a gateway that holds its request is to know it.
-func (a *attempt) caller() *preamble.Caller {
-	return &preamble.Caller{Budget: a.waitLeft, OnEvent: a.onHold}
-}
-
 // waitLeft returns the longest wait that the policy still allows; 0: it sets no limit.
 func (a *attempt) waitLeft() time.Duration {
 	most := a.TermsAt(a.model.Name()).Policy.MaxWait
@@ -27,7 +22,7 @@ func (a *attempt) waitLeft() time.Duration {
 	return max(most-a.slept, time.Millisecond)
 }
 
-// onHold shows what a gateway tells of the try that it holds; nil: it holds it no longer.
+// onHold shows a gateway's notice about the try that it holds; nil: it no longer holds it.
 func (a *attempt) onHold(e turn.Event, h *preamble.Hold) {
 	if _, ticks := e.(turn.Waiting); !ticks && a.patienceEnd != nil {
 		a.patienceEnd.Stop() // the wait is over

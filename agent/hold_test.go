@@ -17,16 +17,13 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/provider/anthropic"
-	"github.com/ridethrough/ridethrough/provider/gemini"
-	"github.com/ridethrough/ridethrough/provider/ollama"
-	"github.com/ridethrough/ridethrough/provider/openai"
+	"github.com/ridethrough/ridethrough/provider"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// chain is an agent's client, gateways one behind the other, and a provider, all in memory.
+// chain is an agent's client, gateways in a row, and a provider, all in memory.
 type chain struct {
 	t        *testing.T
 	provider *simulator.Provider
@@ -89,7 +86,7 @@ func (c *chain) start(i int, p policy.Policy, to http.RoundTripper) http.RoundTr
 
 // claude returns a model at the first gateway.
 func (c *chain) claude() llm.Model {
-	return anthropic.New(anthropic.Config{Model: "claude-sonnet", Key: "k", Client: c.client, BaseURL: "http://gateway.test"})
+	return provider.Anthropic(provider.Config{Model: "claude-sonnet", Key: "k", Client: c.client, BaseURL: "http://gateway.test"})
 }
 
 // asked returns how often the provider was asked.
@@ -132,19 +129,19 @@ func (p played) wantFaults(t *testing.T, want string) {
 func TestHold_WaitOfTheGatewayIsTheTurns(t *testing.T) {
 	models := map[string]func(*http.Client) llm.Model{
 		"anthropic": func(c *http.Client) llm.Model {
-			return anthropic.New(anthropic.Config{Model: "m", Key: "k", Client: c, BaseURL: "http://gateway.test"})
+			return provider.Anthropic(provider.Config{Model: "m", Key: "k", Client: c, BaseURL: "http://gateway.test"})
 		},
 		"openai chat": func(c *http.Client) llm.Model {
-			return openai.New(openai.Config{Model: "m", Key: "k", Client: c, BaseURL: "http://gateway.test/v1", API: openai.Chat})
+			return provider.OpenAI(provider.Config{Model: "m", Key: "k", Client: c, BaseURL: "http://gateway.test/v1", API: provider.Chat})
 		},
 		"openai responses": func(c *http.Client) llm.Model {
-			return openai.New(openai.Config{Model: "m", Key: "k", Client: c, BaseURL: "http://gateway.test/v1", API: openai.Responses})
+			return provider.OpenAI(provider.Config{Model: "m", Key: "k", Client: c, BaseURL: "http://gateway.test/v1", API: provider.Responses})
 		},
 		"gemini": func(c *http.Client) llm.Model {
-			return gemini.New(gemini.Config{Model: "m", Key: "k", Client: c, BaseURL: "http://gateway.test"})
+			return provider.Gemini(provider.Config{Model: "m", Key: "k", Client: c, BaseURL: "http://gateway.test"})
 		},
 		"ollama": func(c *http.Client) llm.Model {
-			return ollama.New(ollama.Config{Model: "m", Client: c, BaseURL: "http://gateway.test"})
+			return provider.Ollama(provider.Config{Model: "m", Client: c, BaseURL: "http://gateway.test"})
 		},
 	}
 	for name, model := range models {
@@ -199,7 +196,7 @@ func TestHold_PolicyOfTheAgentBoundsIt(t *testing.T) {
 			if took := time.Since(begun); took != 45*time.Second || c.asked() != 4 {
 				t.Errorf("%d gateways: the turn took %v and %d requests; want 45s, as the next wait does not fit, and 4", len(policies), took, c.asked())
 			}
-			if got := p.faults(); !strings.Contains(got, "the request allows to wait 1m") {
+			if got := p.faults(); !strings.Contains(got, "the request allows 1m of waiting") {
 				t.Errorf("%d gateways: events about faults:\n%s\nwant the bound in the error", len(policies), got)
 			}
 		})
@@ -217,10 +214,10 @@ func TestHold_RestartOfTheGatewayLosesNothing(t *testing.T) {
 			retry 0 in 5s: HTTP 529: Overloaded
 			retry 1 in 10s: HTTP 529: Overloaded
 			retry 2 in 30s: HTTP 529: Overloaded
-			retry 0 in 5s: HTTP 503: ridethrough: the gateway is shutting down; try again
+			retry 0 in 5s: HTTP 503: ridethrough: service unavailable, connection reset: the gateway is shutting down; try again
 			retry 0 in 5s: HTTP 529: Overloaded
 			retry 1 in 10s: HTTP 529: Overloaded
-			error of anthropic/claude-sonnet, overloaded: HTTP 529: ridethrough: gave up after 2 retries in 15s: HTTP 529: Overloaded (the request allows to wait 15s) (6 retries, 60000ms)
+			error of anthropic/claude-sonnet, overloaded: HTTP 529: ridethrough: gave up after 2 retries in 15s: HTTP 529: Overloaded (the request allows 15s of waiting) (6 retries, 60000ms)
 			sealed failed: 6 retries, 60000`)
 	})
 }

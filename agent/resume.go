@@ -5,29 +5,34 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/internal/preamble"
-	"github.com/ridethrough/ridethrough/internal/seam"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// resume returns what asks the model for the rest of its answer, which has broken off; nil: it cannot be
-// continued.
-func (a *attempt) resume(caller *preamble.Caller) retry.Rest[llm.Part] {
+// resume returns what asks the model again for an answer that has broken off, or for the rest of its text; nil: the
+// answer stays as it is. again asks for all of it.
+func (a *attempt) resume(caller *preamble.Caller, again retry.Rest[llm.Part]) retry.Rest[llm.Part] {
 	so := a.answer // a copy, whose block of text can be ended
 	content := slices.Clone(so.Content())
-	last := len(content) - 1
-	if !a.TermsAt(a.model.Name()).CompleteText || a.continued == seam.MaxContinuations || last < 0 || len(content.Calls()) > 0 {
+	last, terms := len(content)-1, a.TermsAt(a.model.Name())
+	switch {
+	case terms.CompleteOff, a.ctx.Err() != nil:
+		return nil
+	case content.Text() == "":
+		return a.restart(again)
+	case !terms.CompleteText, a.continued == api.MaxContinuations, len(content.Calls()) > 0:
 		return nil
 	}
 	said, ok := content[last].(llm.Text)
 	if !ok {
 		return nil
 	}
-	if _, err := seam.NewText(said.Text); err != nil {
+	if _, err := api.NewRest(said.Text); err != nil {
 		return nil
 	}
-	used := seam.Tokens(content.Text())
+	used := api.Tokens(content.Text())
 	if a.MaxTokens > 0 && a.MaxTokens < used+leastRest {
 		return nil
 	}
@@ -35,16 +40,35 @@ func (a *attempt) resume(caller *preamble.Caller) retry.Rest[llm.Part] {
 	spent := a.answer.Usage
 	spent.Output = max(spent.Output, used)
 	return func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] {
-		text, _ := seam.NewText(said.Text)
+		text, _ := api.NewRest(said.Text)
 		r := &rest{text: text, spent: spent}
 		return r.parts(a.model.Stream(preamble.With(ctx, caller), a.restOf(content, used, text.Ask())))
 	}
 }
 
+// restart drops an answer that has broken off before its text: of reasoning only deltas were shown, and no call in it
+// was run. What a model has cut twice is asked of the next one.
+func (a *attempt) restart(again retry.Rest[llm.Part]) retry.Rest[llm.Part] {
+	most := api.MaxContinuations
+	if !a.route.Last() {
+		most = 1
+	}
+	if a.continued == most && a.route.Last() {
+		return nil
+	}
+	a.lost = a.lost.Add(a.answer.Usage)
+	a.answer, a.committed = llm.Collector{}, false
+	if a.continued == most {
+		return nil
+	}
+	a.continued++
+	return again
+}
+
 // leastRest is how many tokens the rest of an answer must have left of the limit.
 const leastRest = 64
 
-// restOf returns the request for the rest of an answer: the one before, what was said, and what is asked.
+// restOf returns the request for the rest of an answer: the earlier request, the answer so far, and the question.
 func (a *attempt) restOf(said llm.Content, used int, ask string) llm.Request {
 	q := a.asked
 	q.Messages = append(q.Messages[:len(q.Messages):len(q.Messages)],
@@ -57,7 +81,7 @@ func (a *attempt) restOf(said llm.Content, used int, ask string) llm.Request {
 
 // rest makes a second answer into the rest of the first.
 type rest struct {
-	text  *seam.Text
+	text  *api.Rest
 	spent llm.Usage // of the first
 	held  []llm.Part
 }

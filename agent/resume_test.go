@@ -1,6 +1,8 @@
 package agent_test
 
 import (
+	"context"
+	"iter"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,6 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
@@ -55,7 +58,7 @@ func TestAgent_CompletesText(t *testing.T) {
 	})
 }
 
-// TestAgent_KeepsThePartWithoutASeam has models that do not go on where the answer broke off.
+// TestAgent_KeepsThePartWithoutASeam has models that do not continue where the answer broke off.
 func TestAgent_KeepsThePartWithoutASeam(t *testing.T) {
 	call := llmtest.Call("1", "look", "{}")
 	for name, row := range map[string]struct {
@@ -100,5 +103,75 @@ func TestAgent_TextIsCompletedOnlyOnRequest(t *testing.T) {
 	p := play(t.Context(), agent.Agent{Model: m, Retry: patient()}, turn.State{}, turn.Begin("", "hello")...)
 	if seal := p.events[len(p.events)-1].(turn.Sealed); seal.Status != turn.Failed || len(m.Requests()) != 1 {
 		t.Errorf("asked %d times, sealed %s; want once, and a failure", len(m.Requests()), seal.Status)
+	}
+}
+
+// thinks is an answer that breaks off in its reasoning, or behind a call.
+func thinks(parts ...llm.Part) llmtest.Answer {
+	return func(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
+		return func(yield func(llm.Part, error) bool) {
+			for _, p := range append([]llm.Part{llm.Reasoning{Text: "Let me see."}}, parts...) {
+				if !yield(p, nil) {
+					return
+				}
+			}
+			yield(nil, cut)
+		}
+	}
+}
+
+// TestAgent_AsksAgainBeforeItsText is about answers of which nothing is kept where they break off.
+func TestAgent_AsksAgainBeforeItsText(t *testing.T) {
+	look := llmtest.Call("1", "look", "{}")
+	off := func(llm.Name) agent.Terms { return agent.Terms{Policy: policy.Patient(), CompleteOff: true} }
+	for name, row := range map[string]struct {
+		answers   []llmtest.Answer
+		terms     func(llm.Name) agent.Terms
+		other     bool // there is another model
+		asked     int  // of the first one
+		continued int
+		status    turn.Status
+	}{
+		"a usage":                    {[]llmtest.Answer{thinks(llm.Usage{Input: 7}), llmtest.Says(whole)}, nil, false, 2, 1, turn.Done},
+		"reasoning":                  {[]llmtest.Answer{thinks(), llmtest.Says(whole)}, nil, false, 2, 1, turn.Done},
+		"a call":                     {[]llmtest.Answer{thinks(look), llmtest.Says(whole)}, nil, false, 2, 1, turn.Done},
+		"an outage":                  {[]llmtest.Answer{thinks(), llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says(whole)}, nil, false, 4, 1, turn.Done},
+		"twice":                      {[]llmtest.Answer{thinks(), thinks(look), llmtest.Says(whole)}, nil, false, 3, 2, turn.Done},
+		"three times":                {[]llmtest.Answer{thinks(), thinks(), thinks(), llmtest.Says(whole)}, nil, false, 3, 0, turn.Failed},
+		"twice, with another model":  {[]llmtest.Answer{thinks(), thinks(), llmtest.Says("no")}, nil, true, 2, 0, turn.Done},
+		"not where it is off":        {[]llmtest.Answer{thinks(), llmtest.Says(whole)}, off, false, 1, 0, turn.Failed},
+		"not behind a text":          {[]llmtest.Answer{thinks(llm.Text{Text: half}), llmtest.Says(whole)}, nil, false, 1, 0, turn.Failed},
+		"not if that fails for good": {[]llmtest.Answer{thinks(), llmtest.Fails(&fault.Error{Kind: fault.Invalid, Status: 400})}, nil, false, 2, 0, turn.Failed},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := llmtest.New(large, row.answers...)
+			w := agent.Agent{Model: m, Retry: patient(), Terms: row.terms}
+			if row.other {
+				w.Fallback, w.Patience = []llm.Model{llmtest.New(small, llmtest.Says(whole))}, agent.Forever
+			}
+			p := play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...)
+			var kept turn.AssistantMessage
+			retries, read := 0, ""
+			for _, e := range p.events {
+				switch e := e.(type) {
+				case turn.AssistantMessage:
+					kept = e
+				case turn.Retry:
+					retries++
+				case turn.TextDelta:
+					read += e.Text
+				}
+			}
+			seal := p.events[len(p.events)-1].(turn.Sealed)
+			if n := len(m.Requests()); n != row.asked || seal.Status != row.status || retries < row.continued {
+				t.Errorf("%s: asked %d times, sealed %s, %d retries told; want %d, %s", name, n, seal.Status, retries, row.asked, row.status)
+			}
+			if name == "a usage" && seal.InputTokens != 17 {
+				t.Errorf("%s: %d tokens in, want those of both requests, 17", name, seal.InputTokens)
+			}
+			if seal.Status == turn.Done && (read != whole || kept.Content.Text() != whole || len(kept.Content) != 1 || kept.Continued != row.continued) {
+				t.Errorf("%s: read %q, kept %+v; want the second answer alone, continued %d", name, read, kept, row.continued)
+			}
+		})
 	}
 }

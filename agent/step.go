@@ -23,10 +23,10 @@ import (
 // step has a model answer.
 func (r *run) step() error {
 	a := r.attempt(r.current())
-	if r.state.Steps() >= r.maxSteps() {
+	if most := cmp.Or(r.MaxSteps, defaultMaxSteps); r.state.Steps() >= most {
 		tooMany := &fault.Error{
 			Kind:    fault.Invalid,
-			Message: fmt.Sprintf("the turn has taken %d steps without coming to its end", r.maxSteps()),
+			Message: fmt.Sprintf("the turn has taken %d steps without coming to its end", most),
 			Rule:    "agent/steps",
 		}
 		return r.keep(a.errorEvent(tooMany))
@@ -36,11 +36,11 @@ func (r *run) step() error {
 	switch f := a.fault; {
 	case a.err != nil:
 		return a.stopOrFail()
-	case f == nil && a.refused() && r.leavesAtOnce(fault.Refused):
+	case f == nil && !a.committed && a.answer.End.Reason == llm.Refusal && r.leavesAtOnce(fault.Refused):
 		a.fault, a.stop = &fault.Error{Kind: fault.Refused, Message: "the model refused to answer", Rule: "agent/refusal"}, policy.Final
 		return a.failed()
 	case f == nil:
-		return a.answered()
+		return a.keep(a.answerEvents(false)...)
 	case f.Kind == fault.TooLong && !a.committed && !r.state.Compacted() && !r.leavesAtOnce(f.Kind):
 		return a.compact()
 	}
@@ -50,7 +50,7 @@ func (r *run) step() error {
 // failed moves the turn to the next model after a fault, or ends it.
 func (a *attempt) failed() error {
 	if !a.committed && a.route.Go(route.End{Run: a.last.Run, Fault: a.fault, Stop: a.stop}) {
-		return a.keep(turn.Switched{From: a.model.Name().String(), To: a.current().Name().String(), Why: a.fault.Redacted()})
+		return a.keep(append(a.usageEvents(), turn.Switched{From: a.model.Name().String(), To: a.current().Name().String(), Why: a.fault.Redacted()})...)
 	}
 	return a.keep(append(a.answerEvents(true), a.errorEvent(a.fault))...)
 }
@@ -120,7 +120,8 @@ type attempt struct {
 	answer      llm.Collector              // as much of it as has arrived
 	asked       llm.Request                // of the last try
 	committed   bool                       // content has arrived
-	continued   int                        // how often it has broken off and the rest was asked for
+	continued   int                        // how often it has broken off and was asked for again, or its rest
+	lost        llm.Usage                  // of the answers that were dropped
 	fault       *fault.Error               // why it failed; nil: it did not
 	stop        policy.Stop                // why it was not tried again; "": the next model takes over
 	heldRetries int                        // those of a gateway that has held a try
@@ -135,7 +136,7 @@ func (r *run) attempt(m llm.Model) *attempt { return &attempt{run: r, model: m} 
 
 // stream asks the model and yields its deltas.
 func (a *attempt) stream() {
-	caller := a.caller()
+	caller := &preamble.Caller{Budget: a.waitLeft, OnEvent: a.onHold} // as a gateway that holds the request is to know it
 	open := func(ctx context.Context, _ int) iter.Seq2[llm.Part, error] {
 		if a.err = a.takeSteering(); a.err != nil {
 			return noTry(a.err)
@@ -143,7 +144,7 @@ func (a *attempt) stream() {
 		a.asked = a.request(a.model.Name())
 		return a.model.Stream(preamble.With(ctx, caller), a.asked)
 	}
-	resume := func() retry.Rest[llm.Part] { return a.resume(caller) }
+	resume := func() retry.Rest[llm.Part] { return a.resume(caller, open) }
 	retrier, leave := a.retrier()
 	defer leave()
 	retrier.Held = caller.TakeWaited
@@ -206,12 +207,6 @@ func (a *attempt) noteEnd(err error) {
 	}
 }
 
-// refused reports whether the answer is a refusal without content.
-func (a *attempt) refused() bool { return !a.committed && a.answer.End.Reason == llm.Refusal }
-
-// answered keeps a whole answer.
-func (a *attempt) answered() error { return a.keep(a.answerEvents(false)...) }
-
 // stopOrFail ends an answer that was stopped, or returns the error that ends Run.
 func (a *attempt) stopOrFail() error {
 	if a.ctx.Err() == nil || errors.Is(a.err, errLeft) || errors.Is(a.err, retry.ErrParked) {
@@ -245,7 +240,7 @@ func (a *attempt) answerEvents(partial bool) []turn.Event {
 		}
 	}
 	if !partial || content != nil {
-		events = append(events, turn.AssistantMessage{Name: a.speaker(), Content: content, Reason: a.answer.End.Reason, Partial: partial, Continued: a.continued})
+		events = append(events, turn.AssistantMessage{Name: speaker(a.model, a.answer), Content: content, Reason: a.answer.End.Reason, Partial: partial, Continued: a.continued})
 	}
 	return append(events, a.usageEvents()...)
 }
@@ -274,13 +269,11 @@ func (r *run) uniqueIDs(content llm.Content) llm.Content {
 	return content
 }
 
-// usageEvents returns the event of an answer's usage; none if there is no usage.
+// usageEvents returns the event of an answer's usage, with that of what was dropped before it; none if there is no usage.
 func (a *attempt) usageEvents() []turn.Event {
-	if a.answer.Usage == (llm.Usage{}) {
+	all := a.lost.Add(a.answer.Usage)
+	if all == (llm.Usage{}) {
 		return nil
 	}
-	return []turn.Event{turn.Usage{Name: a.speaker(), Usage: a.answer.Usage}}
+	return []turn.Event{turn.Usage{Name: speaker(a.model, a.answer), Usage: all}}
 }
-
-// speaker returns the name of the model that answered.
-func (a *attempt) speaker() llm.Name { return speaker(a.model, a.answer) }

@@ -29,7 +29,7 @@ func (r *run) useTools(calls []turn.Call) error {
 	for _, c := range calls {
 		t, err := r.findTool(c)
 		if end, ok := errors.AsType[*ending](err); ok {
-			return end.err
+			return end.error
 		}
 		if r.ctx.Err() != nil {
 			return r.stopped()
@@ -37,9 +37,11 @@ func (r *run) useTools(calls []turn.Call) error {
 		j := job{t, c.ToolCall}
 		switch {
 		case err != nil:
-			err = r.refuse(c, err)
+			err = r.keep(turn.ToolResult{ToolResult: llm.ToolResult{ID: c.ID, Name: c.Name, Output: err.Error(), Failed: true}})
 		case t.Writes:
-			err = r.inOrder(reads, j)
+			if err = r.runTools(reads); err == nil {
+				err = r.runTools([]job{j})
+			}
 			reads = nil
 		default:
 			reads = append(reads, j)
@@ -49,19 +51,6 @@ func (r *run) useTools(calls []turn.Call) error {
 		}
 	}
 	return r.runTools(reads)
-}
-
-// inOrder runs tools that read, and then one that writes.
-func (r *run) inOrder(reads []job, write job) error {
-	if err := r.runTools(reads); err != nil {
-		return err
-	}
-	return r.runTools([]job{write})
-}
-
-// refuse answers a call in place of the tool.
-func (r *run) refuse(c turn.Call, why error) error {
-	return r.keep(turn.ToolResult{ToolResult: llm.ToolResult{ID: c.ID, Name: c.Name, Output: why.Error(), Failed: true}})
 }
 
 // findTool returns the tool of a call, or the reason why it is not run. A tool that

@@ -37,23 +37,18 @@ func (a *attempt) retrier() (e retry.Retrier, leave func()) {
 		a.onTry(t)
 	}
 	sleep := e.Sleep
-	if sleep == nil {
-		sleep = sleepOf(e.Breaker)
+	if b := e.Breaker; sleep == nil {
+		sleep = func(ctx context.Context, w policy.Wait) error {
+			if b != nil {
+				return b.Wait(ctx, w.Verdict.Wait)
+			}
+			return retry.Sleep(ctx, w.Verdict.Wait)
+		}
 	}
 	e.Sleep = func(ctx context.Context, w policy.Wait) error {
 		return a.route.Sleep(ctx, w, func(ctx context.Context, w policy.Wait) error { return a.wait(ctx, w, sleep) })
 	}
 	return e, leave
-}
-
-// sleepOf returns the Sleep of a retrier without its own.
-func sleepOf(b retry.Breaker) func(context.Context, policy.Wait) error {
-	return func(ctx context.Context, w policy.Wait) error {
-		if b != nil {
-			return b.Wait(ctx, w.Verdict.Wait)
-		}
-		return retry.Sleep(ctx, w.Verdict.Wait)
-	}
 }
 
 // onTry notes a try, and reports recovery.

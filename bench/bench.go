@@ -4,9 +4,12 @@ package main
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,16 +19,13 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
 	"github.com/ridethrough/ridethrough/bench/internal/load"
 	"github.com/ridethrough/ridethrough/bench/internal/peer"
-	"github.com/ridethrough/ridethrough/bench/internal/proc"
 )
 
 const module = "github.com/ridethrough/ridethrough"
 
-// bench is one run of the benchmark.
 type bench struct {
-	quick   bool
-	ours    string // the binary that is measured
-	profile string // the folder for its profiles; "": none
+	quick bool
+	ours  string // the binary that is measured
 
 	baseline string // a copy of this binary, which shares no memory with it
 	root     string // of the repository
@@ -35,12 +35,12 @@ type bench struct {
 	began   time.Time  // of the first row
 	version string     // of ours
 
-	cores  proc.Cores // that the run may use
-	folder string     // for what the run needs
+	cores  Cores  // that the run may use
+	folder string // for what the run needs
 	book   *load.Book
 
 	mu      sync.Mutex
-	running []*proc.Process
+	running []*Process
 }
 
 // row is one experiment with one or more figures.
@@ -100,9 +100,8 @@ func (b *bench) measure(ctx context.Context, only []string) (figures []figure.Fi
 	return figures, err
 }
 
-// prepare makes the binaries and the text.
 func (b *bench) prepare(ctx context.Context) (err error) {
-	if b.cores, err = proc.AllCores(); err != nil {
+	if b.cores, err = AllCores(); err != nil {
 		return err
 	}
 	if err := peer.WriteCertificate(b.folder); err != nil {
@@ -112,29 +111,57 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 	return b.programs(ctx)
 }
 
-// loadAverage returns the load of the last minute.
 func loadAverage() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")
 	return first
 }
 
-// pause waits, unless the run is over.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// pick chooses by the length of the run.
 func pick[T any](b *bench, full, quick T) T {
 	if b.quick {
 		return quick
 	}
 	return full
+}
+
+// programs makes the binaries that are measured: what no flag has named is built as a release is.
+func (b *bench) programs(ctx context.Context) (err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		return err
+	}
+	b.baseline = filepath.Join(b.folder, "baseline")
+	if err := os.WriteFile(b.baseline, program, 0o755); err != nil {
+		return err
+	}
+	if b.root, err = output(exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)); err != nil {
+		return err
+	}
+	if b.ours == "" {
+		if _, err := output(exec.CommandContext(ctx, filepath.Join(b.root, "scripts", "programs"), b.folder)); err != nil {
+			return err
+		}
+		b.ours = filepath.Join(b.folder, "ridethrough")
+	}
+	info, err := buildinfo.ReadFile(b.ours)
+	if err != nil {
+		return err
+	}
+	b.version = info.Main.Version
+	return nil
+}
+
+func output(cmd *exec.Cmd) (string, error) {
+	text, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
+		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+			err = fmt.Errorf("%w\n%s%s", err, text, failed.Stderr)
+		}
+	}
+	return strings.TrimSpace(string(text)), err
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
 	"github.com/ridethrough/ridethrough/bench/internal/load"
 	"github.com/ridethrough/ridethrough/bench/internal/peer"
-	"github.com/ridethrough/ridethrough/bench/internal/proc"
+	"github.com/ridethrough/ridethrough/retry"
 )
 
 // cpu measures processor time per answer or per event, with clients that ask
@@ -27,7 +27,6 @@ type cpu struct {
 	gate, goal float64
 }
 
-// use is what one round has used.
 type use struct {
 	each    float64 // µs of the proxy for one answer or event
 	rate    float64 // answers or events in a second
@@ -62,13 +61,13 @@ func (c cpu) run(row string) func(context.Context, *bench) ([]figure.Figure, err
 		for i, p := range s.peers {
 			f.Peers = append(f.Peers, figure.Series{Name: p.Name, Rounds: each(uses[i+2], func(u use) float64 { return u.each })})
 		}
-		return []figure.Figure{f}, s.snapshot(ctx, s.ours)
+		return []figure.Figure{f}, nil
 	}
 }
 
-// round runs the clients against one proxy. They warm up before the clock
-// starts, and go on until it has stopped.
-func (c cpu) round(ctx context.Context, b *bench, p *proc.Process, asked []*load.Request) (u use, err error) {
+// round runs the clients against one proxy. They warm up before the clock starts, and keep asking until it has
+// stopped.
+func (c cpu) round(ctx context.Context, b *bench, p *Process, asked []*load.Request) (u use, err error) {
 	l, err := load.NewLoop(p.Addr, asked, c.ask.Stream)
 	if err != nil {
 		return u, err
@@ -80,14 +79,14 @@ func (c cpu) round(ctx context.Context, b *bench, p *proc.Process, asked []*load
 		}
 		err = errors.Join(err, stop())
 	}()
-	if err := pause(ctx, 100*time.Millisecond); err != nil {
+	if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil {
 		return u, err
 	}
 	before, err := c.read(l, p)
 	if err != nil {
 		return u, err
 	}
-	if err := pause(ctx, pick(b, 500*time.Millisecond, 400*time.Millisecond)); err != nil {
+	if err := retry.Sleep(ctx, pick(b, 500*time.Millisecond, 400*time.Millisecond)); err != nil {
 		return u, err
 	}
 	after, err := c.read(l, p)
@@ -102,14 +101,13 @@ func (c cpu) round(ctx context.Context, b *bench, p *proc.Process, asked []*load
 	return use{each: proxy / n * 1e6, rate: n / wall, proxy: proxy / wall, clients: clients / wall}, nil
 }
 
-// reading is the clocks and counters of one moment.
 type reading struct {
 	n              int64
 	proxy, clients time.Duration
 	at             time.Time
 }
 
-func (c cpu) read(l *load.Loop, p *proc.Process) (r reading, err error) {
+func (c cpu) read(l *load.Loop, p *Process) (r reading, err error) {
 	if r.proxy, err = p.CPU(); err != nil {
 		return r, err
 	}
@@ -117,11 +115,10 @@ func (c cpu) read(l *load.Loop, p *proc.Process) (r reading, err error) {
 		r.n = l.Events()
 	}
 	r.at = time.Now()
-	r.clients, err = proc.OwnCPU()
+	r.clients, err = OwnCPU()
 	return r, err
 }
 
-// figure sums the rounds up.
 func (c cpu) figure(ours, base []use) figure.Figure {
 	f := figure.Figure{
 		Name: c.what, Unit: "µs", PerBase: true, Gate: bound(c.gate), Goal: bound(c.goal),
@@ -143,7 +140,6 @@ func (c cpu) figure(ours, base []use) figure.Figure {
 	return f
 }
 
-// each takes one value of each round.
 func each[T any](rounds []T, value func(T) float64) []float64 {
 	values := make([]float64, len(rounds))
 	for i, r := range rounds {

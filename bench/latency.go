@@ -12,7 +12,6 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
 	"github.com/ridethrough/ridethrough/bench/internal/load"
 	"github.com/ridethrough/ridethrough/bench/internal/peer"
-	"github.com/ridethrough/ridethrough/bench/internal/proc"
 )
 
 // latency measures what a proxy adds to the time of an answer, or to that of its
@@ -34,7 +33,6 @@ const (
 	warm = 100 * time.Millisecond
 )
 
-// times are the times of one side, round by round, in µs.
 type times struct {
 	name   string
 	rounds [][]float64
@@ -48,7 +46,7 @@ func (m latency) run(row string) func(context.Context, *bench) ([]figure.Figure,
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, s.close()) }()
-		sides := append([]*proc.Process{s.upstream}, s.sides()...)
+		sides := append([]*Process{s.upstream}, s.sides()...)
 		seen, send := make([]times, len(sides)), make([]func() ([]load.Sample, error), len(sides))
 		for i, p := range sides {
 			seen[i].name = p.Name
@@ -76,7 +74,6 @@ func (m latency) run(row string) func(context.Context, *bench) ([]figure.Figure,
 	}
 }
 
-// sender returns what sends the requests of one round to an address.
 func (m latency) sender(addr string, requests []*load.Request) (func() ([]load.Sample, error), error) {
 	if m.rate == 0 {
 		return func() ([]load.Sample, error) { return load.Rush(addr, requests, m.ask.Stream, warm, span) }, nil
@@ -89,7 +86,6 @@ func (m latency) sender(addr string, requests []*load.Request) (func() ([]load.S
 	return func() ([]load.Sample, error) { return o.Run(n, time.Second/time.Duration(m.rate)) }, nil
 }
 
-// add adds a round.
 func (t *times) add(samples []load.Sample, value func(load.Sample) time.Duration) {
 	round := each(samples, func(s load.Sample) float64 { return float64(value(s)) / 1e3 })
 	t.rounds = append(t.rounds, round)
@@ -100,11 +96,10 @@ func (t *times) add(samples []load.Sample, value func(load.Sample) time.Duration
 	}
 }
 
-// all are the times of all rounds.
 func (t times) all() []float64 { return slices.Concat(t.rounds...) }
 
-// figures sums the rounds up: what is added is the difference to the upstream itself in the same round. One
-// request in a thousand is too few for a round: all rounds are taken together.
+// figures sums up the rounds: the figure is the difference to the upstream itself in the same round. One request in
+// a thousand is too few for a round, so all rounds are taken together.
 func (m latency) figures(sides []times) []figure.Figure {
 	median := m.added(sides, ", median", quantiles(0.5))
 	median.Gate, median.Goal = bound(m.gate), bound(m.goal)
@@ -125,14 +120,12 @@ func (m latency) figures(sides []times) []figure.Figure {
 	return all
 }
 
-// quantiles takes a quantile of each round.
 func quantiles(q float64) func(times) []float64 {
 	return func(t times) []float64 {
 		return each(t.rounds, func(round []float64) float64 { return figure.Quantile(round, q) })
 	}
 }
 
-// added is what the proxies add to the values that are taken of the times.
 func (m latency) added(sides []times, what string, of func(times) []float64) figure.Figure {
 	direct := of(sides[0])
 	minus := func(t times) []float64 {
@@ -145,14 +138,13 @@ func (m latency) added(sides []times, what string, of func(times) []float64) fig
 	return compare(figure.Figure{Name: m.what + what, Unit: "µs", PerBase: true}, sides, minus)
 }
 
-// answers is how many there were in a second.
 func (m latency) answers(sides []times) figure.Figure {
 	return compare(figure.Figure{Name: fmt.Sprintf("answers in a second, %d at a time (more is better)", m.clients), PerBase: true}, sides, func(t times) []float64 {
 		return each(t.rounds, func(round []float64) float64 { return float64(len(round)) / span.Seconds() })
 	})
 }
 
-// compare fills a figure with one value of each proxy, of which the first is ours and the second the baseline.
+// compare fills a figure with one value per proxy. The first is ours and the second the baseline.
 func compare(f figure.Figure, sides []times, of func(times) []float64) figure.Figure {
 	f.Ours, f.Base = of(sides[1]), of(sides[2])
 	for _, t := range sides[3:] {

@@ -11,13 +11,11 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
-	"github.com/ridethrough/ridethrough/bench/internal/proc"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
 )
 
-// memoryAnswer answers every request at once, from memory.
 type memoryAnswer struct {
 	header http.Header
 	body   []byte
@@ -27,7 +25,6 @@ func (m *memoryAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: m.header, Body: io.NopCloser(bytes.NewReader(m.body)), Request: req}, nil
 }
 
-// price is what one call costs.
 type price struct{ ns, allocations, bytes float64 }
 
 // library measures what a transport adds to a client's call that meets no
@@ -61,11 +58,10 @@ func library(ctx context.Context, b *bench) ([]figure.Figure, error) {
 	return []figure.Figure{time, allocations, grown}, nil
 }
 
-// price runs a client for a while and returns the cost of one call.
 func (b *bench) price(ctx context.Context, c *http.Client, prompt []byte) (p price, err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	start, err := proc.OwnCPU()
+	start, err := OwnCPU()
 	if err != nil {
 		return p, err
 	}
@@ -78,7 +74,7 @@ func (b *bench) price(ctx context.Context, c *http.Client, prompt []byte) (p pri
 		}
 		n += 100
 	}
-	stop, err := proc.OwnCPU()
+	stop, err := OwnCPU()
 	runtime.ReadMemStats(&after)
 	calls := float64(n)
 	return price{

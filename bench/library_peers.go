@@ -13,7 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
 )
 
-// libraryPeers runs the benchmark that compares libraries, which is in a module of its own with them.
+// libraryPeers runs the benchmark that compares libraries. It is a module of its own, which requires them.
 func libraryPeers(ctx context.Context, b *bench) ([]figure.Figure, error) {
 	if err := b.cores.Keep(); err != nil { // the row before may have left this process with fewer
 		return nil, err
@@ -26,7 +26,7 @@ func libraryPeers(ctx context.Context, b *bench) ([]figure.Figure, error) {
 	return libraryFigures(text)
 }
 
-// libraryFigures reads what a benchmark has printed: its client without a library is the baseline.
+// libraryFigures parses the output of a benchmark: its client without a library is the baseline.
 func libraryFigures(text string) ([]figure.Figure, error) {
 	figures := []figure.Figure{{Name: "time of a call", Unit: "ns"}, {Name: "bytes allocated", Unit: "B"}, {Name: "allocations"}}
 	units := []string{"ns/op", "B/op", "allocs/op"}
@@ -61,7 +61,6 @@ func libraryFigures(text string) ([]figure.Figure, error) {
 	return figures, nil
 }
 
-// before returns the number in front of a unit.
 func before(words []string, unit string) (float64, error) {
 	for i, w := range words {
 		if w == unit && i > 0 {

@@ -3,7 +3,7 @@
 // Command bench measures what the gateway costs, next to the proxy that one
 // writes with the standard library, and holds it against gates and goals:
 //
-//	go run ./bench -quick
+//	go run -C bench . -quick
 //
 // Everything runs on this machine, each part in a process of its own, whose
 // processor time and memory the kernel accounts for. See README.md.
@@ -20,15 +20,17 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
 	"github.com/ridethrough/ridethrough/bench/internal/peer"
+	"github.com/ridethrough/ridethrough/internal/text"
 )
 
-// longest and longestQuick are how long a run takes at the most, whatever happens.
 const (
 	longest      = time.Hour
 	longestQuick = 20 * time.Minute
@@ -41,7 +43,6 @@ func main() {
 	}
 }
 
-// run is the benchmark, or one of the processes that it starts.
 func run(args []string) error {
 	switch {
 	case len(args) == 5 && args[0] == "upstream":
@@ -67,14 +68,12 @@ func run(args []string) error {
 	return c.page.fill(b.about(), figures)
 }
 
-// choice is what a run measures and where it writes that.
 type choice struct {
 	only []string // rows; nil: all
 	show func(io.Writer, []figure.Figure) error
 	page page
 }
 
-// flags reads the command line.
 func flags(args []string) (*bench, choice, error) {
 	b, c := &bench{}, choice{show: figure.Table}
 	var names string
@@ -82,12 +81,20 @@ func flags(args []string) (*bench, choice, error) {
 	f.BoolVar(&b.quick, "quick", false, "fewer and shorter rounds, without the longest rows: five minutes instead of twenty")
 	f.StringVar(&names, "only", "", "rows to measure, separated by commas: "+strings.Join(rowNames(), ", "))
 	f.BoolFunc("json", "write one JSON object for each figure", func(string) error { c.show = figure.JSON; return nil })
-	f.BoolFunc("markdown", "write a table for a page", func(string) error { c.show = markdown; return nil })
+	f.BoolFunc("markdown", "write a table for a page", func(string) error {
+		c.show = func(w io.Writer, figures []figure.Figure) error { return figure.Markdown(w, figures) }
+		return nil
+	})
 	f.StringVar((*string)(&c.page), "page", "", "measure the rows that this `file` shows, with all peers, and write them into its tables")
 	f.StringVar(&b.ours, "ours", "", "a ridethrough `binary` to measure; default: it is built")
-	var beside peerNames
-	f.Var(&beside, "peers", "measure other proxies too: all that are installed, or =`names` of them or of files, separated by commas")
-	f.StringVar(&b.profile, "profile", "", "write profiles of ours (ROW.cpu, ROW.heap) into this `folder`; its figures get worse by that")
+	var beside bool
+	var peers []string
+	f.BoolFunc("peers", "measure other proxies too: all that are installed, or =`names` of them or of files, separated by commas", func(value string) error {
+		if beside = value != "false"; beside && value != "true" {
+			peers = strings.Split(value, ",")
+		}
+		return nil
+	})
 	if err := f.Parse(args); err != nil {
 		return nil, c, err
 	}
@@ -101,37 +108,16 @@ func flags(args []string) (*bench, choice, error) {
 	if c.only, err = c.page.rows(c.only); err != nil {
 		return nil, c, err
 	}
-	beside.set = beside.set || c.page != ""
-	b.peers, err = beside.installed()
+	if beside || c.page != "" {
+		b.peers, err = installed(peers)
+	}
 	return b, c, err
 }
 
-// markdown writes a table with a column for each proxy.
-func markdown(w io.Writer, figures []figure.Figure) error { return figure.Markdown(w, figures) }
-
-// peerNames is the flag for peers, which can be given without names.
-type peerNames struct {
-	set   bool
-	names []string
-}
-
-func (p *peerNames) IsBoolFlag() bool { return true }
-func (p *peerNames) String() string   { return strings.Join(p.names, ",") }
-
-func (p *peerNames) Set(value string) error {
-	p.set = value != "false"
-	if value != "true" && value != "false" {
-		p.names = strings.Split(value, ",")
-	}
-	return nil
-}
-
-// installed are the peers that are asked for and there. It is an error if one that was named is not.
-func (p *peerNames) installed() (there []manifest, err error) {
-	if !p.set {
-		return nil, nil
-	}
-	all, err := manifests(p.names)
+// installed returns the peers of these names that are installed, or all that are. It is an error if a named one is
+// not.
+func installed(names []string) (there []manifest, err error) {
+	all, err := manifests(names)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +127,7 @@ func (p *peerNames) installed() (there []manifest, err error) {
 		case need == "":
 			fmt.Fprintln(os.Stderr, strings.TrimSpace(fmt.Sprintf("%s: %s. %s", m.Name, m.What, m.version())))
 			there = append(there, m)
-		case len(p.names) > 0:
+		case len(names) > 0:
 			return nil, fmt.Errorf("peer %s: there is no %s; install it with: %s", m.Name, need, m.Install)
 		default:
 			fmt.Fprintf(os.Stderr, "%s is left out: there is no %s; install it with: %s\n", m.Name, need, m.Install)
@@ -150,8 +136,8 @@ func (p *peerNames) installed() (there []manifest, err error) {
 	return there, nil
 }
 
-// upstream is the process that plays the provider. The benchmark asks it at the first address, without TLS, and
-// the proxies over the link at the second.
+// upstream is the process that plays the provider. The benchmark reaches it at the first address without TLS, the
+// proxies at the second over the link.
 func upstream(addr, behind string, link peer.Link, folder string) error {
 	u := peer.NewUpstream()
 	second, err := net.Listen("tcp", behind)
@@ -168,7 +154,6 @@ func upstream(addr, behind string, link peer.Link, folder string) error {
 	return <-ended
 }
 
-// proxy is the process that we are compared with.
 func proxy(handler func(*url.URL) http.Handler, addr, to string) error {
 	u, err := url.Parse(to)
 	if err != nil {
@@ -179,4 +164,48 @@ func proxy(handler func(*url.URL) http.Handler, addr, to string) error {
 		return err
 	}
 	return (&http.Server{Handler: handler(u), ReadHeaderTimeout: 30 * time.Second}).Serve(l)
+}
+
+type page string
+
+// rows are those that the page shows, and the others that were asked for.
+func (p page) rows(only []string) ([]string, error) {
+	if p == "" {
+		return only, nil
+	}
+	text, err := os.ReadFile(string(p))
+	if err != nil {
+		return nil, err
+	}
+	shown, err := figure.PageRows(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p, err)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(append(shown, only...)))), nil
+}
+
+func (p page) fill(about string, figures []figure.Figure) error {
+	if p == "" {
+		return nil
+	}
+	text, err := os.ReadFile(string(p))
+	if err != nil {
+		return err
+	}
+	filled, err := figure.FillPage(string(text), about, figures)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p, err)
+	}
+	return os.WriteFile(string(p), []byte(filled), 0o644)
+}
+
+func (b *bench) about() string {
+	about := fmt.Sprintf("One run of %.0f minutes on %s, by %s on %d processors, with a load of %s before it. ridethrough is %s",
+		time.Since(b.began).Minutes(), b.began.Format("2 January 2006"), runtime.Version(), runtime.NumCPU(), b.load, b.version)
+	for _, m := range b.peers {
+		if v := m.version(); v != "" {
+			about += ", " + m.Name + " “" + v + "”"
+		}
+	}
+	return text.Wrap(about+".", text.Columns)
 }

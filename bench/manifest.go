@@ -29,19 +29,14 @@ type manifest struct {
 	What    string            `yaml:"what"`    // what it does of a gateway's duties
 	Needs   []string          `yaml:"needs"`   // programs, or files by their whole path
 	Install string            `yaml:"install"` // the command that gets them
-	Version string            `yaml:"version"` // the command that prints it; "": it has none
+	Version string            `yaml:"version"` // the command that prints it, or ""
 	Files   map[string]string `yaml:"files"`   // of its configuration, written into its folder
-	Build   string            `yaml:"build"`   // a program of this repository that is built for it, as releases are
-	Profile string            `yaml:"profile"` // "off": without the compiler's profile
 	Command string            `yaml:"command"`
 	Headers []string          `yaml:"headers"` // of the requests to it
 	Links   []peer.Link       `yaml:"links"`   // that it speaks to upstreams
 	Without []string          `yaml:"without"` // rows that it cannot do
-
-	program string // that was built
 }
 
-// place is what a manifest's texts can name.
 type place struct {
 	Host, Port   string    // where it listens
 	Upstream     string    // the provider's URL, without a path
@@ -51,10 +46,9 @@ type place struct {
 	Folder       string    // for its files
 	Cache        string    // where people install what is not of their system
 	Bench        string    // this program
-	Program      string    // that was built for it
 }
 
-// manifests reads the peers that are named: all that come with the benchmark, some of them, or files.
+// manifests reads the named peers: all that come with the benchmark, some of them, or files.
 func manifests(names []string) (all []manifest, err error) {
 	if len(names) == 0 {
 		entries, err := peerFiles.ReadDir("peers")
@@ -82,7 +76,6 @@ func manifests(names []string) (all []manifest, err error) {
 	return all, nil
 }
 
-// cacheFolder is where peers are that do not belong to the system.
 func cacheFolder() string {
 	c, err := os.UserCacheDir()
 	if err != nil {
@@ -91,7 +84,7 @@ func cacheFolder() string {
 	return filepath.Join(c, "ridethrough-bench")
 }
 
-// missing returns what has to be installed first; "": nothing.
+// missing returns what has to be installed first, or "".
 func (m manifest) missing() string {
 	for _, need := range m.Needs {
 		need, err := filled(need, place{Cache: cacheFolder()})
@@ -108,12 +101,11 @@ func (m manifest) missing() string {
 	return ""
 }
 
-// takes reports whether the peer can do a row over a link.
+// takes reports whether the peer supports a row over a link.
 func (m manifest) takes(row string, link peer.Link) bool {
 	return slices.Contains(m.Links, link) && !slices.Contains(m.Without, row)
 }
 
-// command writes the peer's files and returns the command that starts it.
 func (m manifest) command(p place) ([]string, error) {
 	for name, text := range m.Files {
 		text, err := filled(text, p)
@@ -128,7 +120,6 @@ func (m manifest) command(p place) ([]string, error) {
 	return strings.Fields(line), err
 }
 
-// headers are those of the requests to the peer.
 func (m manifest) headers(p place) (all []string, err error) {
 	for _, h := range m.Headers {
 		h, err := filled(h, p)
@@ -140,7 +131,7 @@ func (m manifest) headers(p place) (all []string, err error) {
 	return all, nil
 }
 
-// version is the first line of what the peer says of itself.
+// version is the first line of the peer's version output.
 func (m manifest) version() string {
 	line, err := filled(m.Version, place{Cache: cacheFolder()})
 	argv := strings.Fields(line)
@@ -152,7 +143,6 @@ func (m manifest) version() string {
 	return first
 }
 
-// filled is a text of a manifest with its places filled in.
 func filled(text string, p place) (string, error) {
 	t, err := template.New("").Option("missingkey=error").Parse(text)
 	if err != nil {
@@ -163,7 +153,6 @@ func filled(text string, p place) (string, error) {
 	return b.String(), err
 }
 
-// placeOf is where a peer listens and whom it asks.
 func placeOf(addr, upstream string, link peer.Link, folder string) place {
 	host, port, _ := net.SplitHostPort(addr) // a free port of loopback
 	_, to, _ := strings.Cut(upstream, "://")

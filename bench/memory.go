@@ -11,13 +11,13 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
 	"github.com/ridethrough/ridethrough/bench/internal/load"
 	"github.com/ridethrough/ridethrough/bench/internal/peer"
-	"github.com/ridethrough/ridethrough/bench/internal/proc"
+	"github.com/ridethrough/ridethrough/retry"
 )
 
 const kb = 1 << 10
 
-// memory measures what requests that wait cost in a process that has done
-// nothing else. KB are 1024 bytes, as in the kernel.
+// memory measures what waiting requests cost in a process that has done nothing else. KB are 1024 bytes, as in the
+// kernel.
 type memory struct {
 	what        string
 	ask         load.Ask
@@ -27,60 +27,53 @@ type memory struct {
 	full, quick int  // how many requests
 	total       bool // in MB for the whole process; else in KB for each
 	gate, goal  float64
+	peak, left  float64 // gates of the whole process while the requests are answered, and after that
 }
 
 func (m memory) run(row string) func(context.Context, *bench) ([]figure.Figure, error) {
 	return func(ctx context.Context, b *bench) ([]figure.Figure, error) {
 		f := figure.Figure{Name: m.what, Unit: "KB", Gate: bound(m.gate), Goal: bound(m.goal)}
 		n := pick(b, m.full, m.quick)
-		if m.total {
-			f.Unit = "MB"
+		peak := figure.Figure{Name: "most while they are answered", Unit: "MB", Gate: bound(m.peak)}
+		left := figure.Figure{Name: "a minute after they have left", Unit: "MB", Gate: bound(m.left)}
+		sides := []string{"ours", "baseline"}
+		if m.alone {
+			sides = sides[:1]
 		}
-		after := figure.Figure{Name: "15 s after its end", Unit: "MB"}
-		for range pick(b, m.rounds(), 1) {
-			ours, err := m.round(ctx, b, row, "ours", n)
-			if err != nil {
-				return []figure.Figure{f}, err
+		rounds := pick(b, 3, 1)
+		if m.total { // the crowd takes its time
+			f.Unit, rounds = "MB", 1
+		}
+		for range rounds {
+			for _, side := range sides {
+				found, err := m.round(ctx, b, row, side, n)
+				if err != nil {
+					return []figure.Figure{f}, err
+				}
+				f.Add(side, found.held)
+				if side == "ours" && found.note != "" {
+					f.Notes = append(f.Notes, found.note)
+				}
+				if m.total {
+					peak.Add(side, found.peak)
+					left.Add(side, found.left)
+				}
 			}
-			f.Ours = append(f.Ours, ours.held)
-			if ours.note != "" {
-				f.Notes = append(f.Notes, ours.note)
-			}
-			if m.total {
-				after.Ours = append(after.Ours, ours.after)
-			}
-			if m.alone {
-				continue
-			}
-			base, err := m.round(ctx, b, row, "baseline", n)
-			if err != nil {
-				return []figure.Figure{f}, err
-			}
-			f.Base = append(f.Base, base.held)
 		}
 		if m.total {
-			return []figure.Figure{f, after}, nil
+			return []figure.Figure{f, peak, left}, nil
 		}
 		return []figure.Figure{f}, nil
 	}
 }
 
-// size is what one round has found.
 type size struct {
-	held  float64 // while the requests are held
-	after float64 // of the whole process once they are answered, in MB; 0: not measured
-	note  string
+	held float64 // while the requests are held
+	peak float64 // of the whole process while they are answered, in MB; 0: not measured
+	left float64 // likewise, once their clients have left
+	note string
 }
 
-// rounds is how often a full run measures: the crowd takes its time.
-func (m memory) rounds() int {
-	if m.total {
-		return 1
-	}
-	return 3
-}
-
-// bound is a bound, or none where there is no number.
 func bound(x float64) figure.Bound {
 	if x == 0 {
 		return figure.Bound{}
@@ -88,9 +81,9 @@ func bound(x float64) figure.Bound {
 	return figure.AtMost(x)
 }
 
-// round starts a proxy, has it hold n requests and gives what they cost.
+// round starts a proxy, has it hold n requests and returns what they cost.
 func (m memory) round(ctx context.Context, b *bench, row, side string, n int) (found size, err error) {
-	s, err := b.stage(row, setup{link: m.link, free: true, memory: true}, side)
+	s, err := b.stage(row, setup{link: m.link, free: true}, side)
 	if err != nil {
 		return found, err
 	}
@@ -116,26 +109,27 @@ func (m memory) round(ctx context.Context, b *bench, row, side string, n int) (f
 		return found, err
 	}
 	found.held = m.cost(before, after, n)
-	if err := s.snapshot(ctx, p); err != nil || !m.total {
-		return found, err
+	if m.total {
+		found.peak, found.left, err = s.ended(ctx, held, p)
 	}
-	found.after, err = s.ended(ctx, held, p)
 	return found, err
 }
 
-// ended ends the outage and gives the memory of the process, in MB, once every client has its answer and has left.
-func (s *stage) ended(ctx context.Context, held *load.Held, p *proc.Process) (float64, error) {
-	if err := errors.Join(s.recover(), held.Finish(time.Now().Add(5*time.Minute)), held.Close()); err != nil {
-		return 0, err
+// ended ends the outage and returns the memory of the process in MB: the peak until every client has its answer,
+// and what is left a minute after they have closed their connections.
+func (s *stage) ended(ctx context.Context, held *load.Held, p *Process) (peak, left float64, err error) {
+	err = errors.Join(p.ResetPeak(), s.tell(peer.RecoverPath), held.Finish(time.Now().Add(5*time.Minute)))
+	most, failed := p.Peak()
+	if err := errors.Join(err, failed, held.Close()); err != nil {
+		return 0, 0, err
 	}
-	if err := pause(ctx, 15*time.Second); err != nil {
-		return 0, err
+	if err := retry.Sleep(ctx, time.Minute); err != nil {
+		return 0, 0, err
 	}
 	n, err := pss(ctx, p)
-	return n / 1e6, err
+	return float64(most) / 1e6, n / 1e6, err
 }
 
-// cost is what the row says of a process that has grown by n requests.
 func (m memory) cost(before, after float64, n int) float64 {
 	if m.total {
 		return after / 1e6
@@ -143,9 +137,9 @@ func (m memory) cost(before, after float64, n int) float64 {
 	return (after - before) / float64(n) / kb
 }
 
-// warmUp has a process answer a few requests, so that its code and its first
-// buffers are there, and gives its memory after that.
-func warmUp(ctx context.Context, s *stage, p *proc.Process) (float64, error) {
+// warmUp has a process answer a few requests, so that its code and its first buffers are loaded, and returns its
+// memory after that.
+func warmUp(ctx context.Context, s *stage, p *Process) (float64, error) {
 	for _, a := range []load.Ask{
 		{Scene: peer.Scene{Kind: peer.Answer}.String(), Size: 2 * kb},
 		{Scene: peer.Scene{Kind: peer.Stream, Chunks: 5}.String(), Size: 2 * kb, Stream: true},
@@ -159,14 +153,14 @@ func warmUp(ctx context.Context, s *stage, p *proc.Process) (float64, error) {
 			return 0, err
 		}
 	}
-	if err := s.forget(); err != nil {
+	if err := s.tell(peer.CountsPath); err != nil { // which forgets them
 		return 0, err
 	}
 	return pss(ctx, p)
 }
 
 // fill sends requests no faster than the process takes them.
-func fill(ctx context.Context, s *stage, p *proc.Process, held *load.Held, n int, a load.Ask, begins bool) error {
+func fill(ctx context.Context, s *stage, p *Process, held *load.Held, n int, a load.Ask, begins bool) error {
 	for i := range n {
 		r := s.bench.book.Request(p.Addr, a)
 		if err := held.Hold(p.Addr, r.Next(), begins); err != nil {
@@ -181,8 +175,7 @@ func fill(ctx context.Context, s *stage, p *proc.Process, held *load.Held, n int
 	return nil
 }
 
-// taken waits until the process has read all that was sent to it.
-func taken(ctx context.Context, p *proc.Process, n int) error {
+func taken(ctx context.Context, p *Process, n int) error {
 	for range 2000 {
 		sockets, err := p.Sockets()
 		if err != nil {
@@ -191,16 +184,16 @@ func taken(ctx context.Context, p *proc.Process, n int) error {
 		if sockets.Open >= n && sockets.Unread == 0 {
 			return nil
 		}
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
+		if err := retry.Sleep(ctx, 10*time.Millisecond); err != nil {
 			return err
 		}
 	}
 	return fmt.Errorf("%s does not read its requests", p.Name)
 }
 
-// settle waits until all requests are where the row wants them: at the
-// upstream, or in a wait between two tries that goes on for a while.
-func (m memory) settle(ctx context.Context, s *stage, p *proc.Process, n int) (note string, err error) {
+// settle waits until all requests are where the row wants them: at the upstream, or in a long wait between two
+// tries.
+func (m memory) settle(ctx context.Context, s *stage, p *Process, n int) (note string, err error) {
 	scene, err := peer.ParseScene(m.ask.Scene)
 	if err != nil {
 		return "", err
@@ -215,7 +208,6 @@ func (m memory) settle(ctx context.Context, s *stage, p *proc.Process, n int) (n
 	return s.quiet(ctx, p, looks)
 }
 
-// holds waits until the upstream has taken n requests.
 func (s *stage) holds(ctx context.Context, n int) error {
 	var held int64
 	for range 200 {
@@ -226,33 +218,27 @@ func (s *stage) holds(ctx context.Context, n int) error {
 		if held = c.Held; held >= int64(n) {
 			return nil
 		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}
 	return fmt.Errorf("%d of %d requests have reached the upstream", held, n)
 }
 
-// quiet waits until there was no try for three seconds and the proxy has little
-// to do, or it has looked so often: an outage goes on, and so do the tries.
-func (s *stage) quiet(ctx context.Context, p *proc.Process, looks int) (note string, err error) {
+// quiet waits until there was no try for three seconds and the proxy is nearly idle. It stops after a number of
+// looks, since the tries of an outage never end.
+func (s *stage) quiet(ctx context.Context, p *Process, looks int) (note string, err error) {
 	var c peer.Counts
 	for range looks {
-		before, tries := time.Duration(0), c.Requests
-		if before, err = p.CPU(); err != nil {
-			return "", err
-		}
-		if err := pause(ctx, 3*time.Second); err != nil {
-			return "", err
-		}
-		after, err := p.CPU()
+		tries := c.Requests
+		used, err := p.CPUWithin(ctx, 3*time.Second)
 		if err != nil {
 			return "", err
 		}
 		if c, err = s.counts(); err != nil {
 			return "", err
 		}
-		if c.Requests == tries && after-before < 150*time.Millisecond {
+		if c.Requests == tries && used < 150*time.Millisecond {
 			break
 		}
 	}
@@ -264,11 +250,11 @@ func (s *stage) quiet(ctx context.Context, p *proc.Process, looks int) (note str
 	return fmt.Sprintf("%d tries so far, %d connections to the upstream, %.0f MB at the peak", c.Requests, sockets.Open, float64(peak)/1e6), err
 }
 
-// pss is the memory of a process that has come to rest: the median of five looks, in bytes.
-func pss(ctx context.Context, p *proc.Process) (float64, error) {
+// pss is the memory of a process at rest: the median of five looks, in bytes.
+func pss(ctx context.Context, p *Process) (float64, error) {
 	var looks []float64
 	for range 5 {
-		if err := pause(ctx, 200*time.Millisecond); err != nil {
+		if err := retry.Sleep(ctx, 200*time.Millisecond); err != nil {
 			return 0, err
 		}
 		n, err := p.PSS()
@@ -280,11 +266,12 @@ func pss(ctx context.Context, p *proc.Process) (float64, error) {
 	return figure.Median(looks), nil
 }
 
-// atRest is how long a process has had nothing to do when its memory is read: by then it has also done what it does
-// once after its start, and has its code for that in memory.
+// atRest is how long a process is idle before its memory is read: by then it has done what it does once after its
+// start, and has loaded that code.
 const atRest = 10 * time.Second
 
-// idle measures processes before their first request: all their memory, and what of it are data and no code.
+// idle measures processes before their first request: all their memory, and the part of it that is data and no
+// code.
 func idle(ctx context.Context, b *bench) ([]figure.Figure, error) {
 	all := figure.Figure{Name: "process without requests, PSS", Unit: "MB", Gate: figure.AtMost(28), Goal: figure.AtMost(25)}
 	data := figure.Figure{Name: "data of a process without requests", Unit: "MB"}
@@ -293,7 +280,7 @@ func idle(ctx context.Context, b *bench) ([]figure.Figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = pause(ctx, atRest)
+		err = retry.Sleep(ctx, atRest)
 		for _, p := range s.sides() {
 			size, failed := pss(ctx, p)
 			anon, failed2 := p.Data()

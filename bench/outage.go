@@ -11,13 +11,13 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
 	"github.com/ridethrough/ridethrough/bench/internal/load"
 	"github.com/ridethrough/ridethrough/bench/internal/peer"
+	"github.com/ridethrough/ridethrough/retry"
 )
 
-// outageCalls is how many calls are held while their cost is measured.
 const outageCalls = 1000
 
-// outageCost measures the processor time that an outage takes of ours, its page open: of calls whose clients get
-// nothing until there is an answer, and of streams, whose clients get pings.
+// outageCost measures our processor time during an outage with the page open: of calls whose clients get nothing
+// until there is an answer, and of streams whose clients get pings.
 func outageCost(ctx context.Context, b *bench) ([]figure.Figure, error) {
 	calls := figure.Figure{Name: fmt.Sprintf("CPU of a call held for a minute, of %d", outageCalls), Unit: "ms"}
 	streams := figure.Figure{Name: "CPU of a stream held for a minute, with its pings", Unit: "ms"}
@@ -40,7 +40,7 @@ func outageCost(ctx context.Context, b *bench) ([]figure.Figure, error) {
 
 func outageSpan(b *bench) time.Duration { return pick(b, time.Minute, 30*time.Second) }
 
-// outageRound returns the processor time of a while in which calls wait, and how many pings were sent in it.
+// outageRound returns the processor time used while calls wait, and how many pings were sent.
 func outageRound(ctx context.Context, b *bench, stream bool) (used time.Duration, pings int, err error) {
 	s, err := b.stage("outage", setup{page: true}, "ours")
 	if err != nil {
@@ -52,26 +52,18 @@ func outageRound(ctx context.Context, b *bench, stream bool) (used time.Duration
 	if err := fill(ctx, s, s.ours, held, outageCalls, ask, false); err != nil {
 		return 0, 0, err
 	}
-	if err := pause(ctx, 5*time.Second); err != nil { // the first tries of all
+	if err := retry.Sleep(ctx, 5*time.Second); err != nil { // the first tries of all
 		return 0, 0, err
 	}
 	if _, err := held.Pings(); err != nil {
 		return 0, 0, err
 	}
-	before, err := s.ours.CPU()
-	if err != nil {
-		return 0, 0, err
-	}
-	if err := pause(ctx, outageSpan(b)); err != nil {
-		return 0, 0, err
-	}
-	after, err := s.ours.CPU()
-	if err != nil {
+	if used, err = s.ours.CPUWithin(ctx, outageSpan(b)); err != nil {
 		return 0, 0, err
 	}
 	pings, err = held.Pings()
 	if err == nil && stream && pings == 0 {
 		err = errors.New("no stream got a ping")
 	}
-	return after - before, pings, err
+	return used, pings, err
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/peer"
 )
 
-// rows are all experiments, with the gates and goals that they are held against.
 func rows() []row {
 	answer := peer.Scene{Kind: peer.Answer}.String()
 	stall := peer.Scene{Kind: peer.Stall}.String()
@@ -55,6 +54,7 @@ func rows() []row {
 		{"wait-2k", memory{what: "between two tries, 2 KB body", ask: load.Ask{Scene: refuse, Size: 2 * kb}, alone: true, full: 2000, quick: 1000, gate: 66, goal: 28}},
 		{"wait-200k", memory{what: "between two tries, 200 KB body", ask: load.Ask{Scene: refuse, Size: 200 * kb}, alone: true, full: 1000, quick: 300, gate: 226, goal: 200}},
 		{"live", memory{what: "stream that has begun, 200 KB body", ask: load.Ask{Scene: stream(2, never), Size: 200 * kb, Stream: true}, begins: true, full: 1000, quick: 300, goal: 80}},
+		{"held-5k", memory{what: "5 000 held streams, 2 KB body", ask: load.Ask{Scene: refuse, Size: 2 * kb, Stream: true}, alone: true, full: 5000, quick: 5000, total: true, gate: 287, peak: 381, left: 100}},
 		{"crowd", memory{what: "10 000 held streams, 200 KB of prose", ask: load.Ask{Scene: refuse, Size: 200 * kb, Stream: true}, alone: true, full: 10_000, quick: 10_000, total: true, gate: 1000, goal: 1000}},
 	} {
 		all = append(all, row{name: r.name, long: r.total, run: r.memory.run(r.name)})
@@ -65,11 +65,10 @@ func rows() []row {
 		row{name: "library-peers", alone: true, run: libraryPeers},
 		row{name: "idle", run: idle},
 		row{name: "storm", run: storms("storm", "interactive")},
-		row{name: "soak", alone: true, run: soak},
 		row{name: "storm-patient", long: true, run: storms("storm-patient", "patient")})
 }
 
-// requestRows are the processor times of whole requests, of three sizes, over each link to the upstream.
+// requestRows measure the processor time of whole requests of three sizes, over each link to the upstream.
 func requestRows(answer string) (all []row) {
 	sizes := []struct {
 		name    string
@@ -103,5 +102,4 @@ func requestRows(answer string) (all []row) {
 	return all
 }
 
-// bounds are a row's gate and goal; 0: none.
 type bounds struct{ gate, goal float64 }

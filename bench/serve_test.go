@@ -13,9 +13,9 @@ import (
 	"sync"
 	"testing"
 
+	main "github.com/ridethrough/ridethrough/bench"
 	"github.com/ridethrough/ridethrough/bench/internal/load"
 	"github.com/ridethrough/ridethrough/bench/internal/peer"
-	"github.com/ridethrough/ridethrough/bench/internal/proc"
 	"github.com/ridethrough/ridethrough/internal/cli"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 )
@@ -79,7 +79,7 @@ func serveHandler(b *testing.B, h http.Handler) string {
 
 // serveWhole runs `ridethrough serve` with its defaults and returns its address.
 func serveWhole(b *testing.B, to *url.URL) string {
-	addr, err := proc.Free()
+	addr, err := main.FreeAddress()
 	if err != nil {
 		b.Fatalf("free address: %v", err)
 	}

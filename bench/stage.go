@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,32 +12,26 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/ridethrough/ridethrough/bench/internal/load"
 	"github.com/ridethrough/ridethrough/bench/internal/peer"
-	"github.com/ridethrough/ridethrough/bench/internal/proc"
 )
 
-// setup is how the processes of a row are set up.
 type setup struct {
 	policy string    // of ours; "": patient
 	link   peer.Link // to the upstream; "": plain
 	free   bool      // the proxies have every processor; else they share one, and the rest of the row has the others
 	page   bool      // a browser has the page open
-	memory bool      // a profile is to show what little each request holds, which takes time of the processor
 }
 
-// stage has the processes of one row, or of one of its rounds.
+// stage holds the processes of one row, or of one of its rounds.
 type stage struct {
 	bench                    *bench
 	row                      string
-	upstream, ours, baseline *proc.Process
-	peers                    []*proc.Process
-	headers                  map[*proc.Process][]string // of the requests to a peer
+	upstream, ours, baseline *Process
+	peers                    []*Process
+	headers                  map[*Process][]string // of the requests to a peer
 	pages                    []io.Closer
 }
 
@@ -47,7 +40,7 @@ func (b *bench) stage(row string, u setup, proxies ...string) (s *stage, err err
 	if u.link == "" {
 		u.link = peer.Plain
 	}
-	s = &stage{bench: b, row: row, headers: map[*proc.Process][]string{}}
+	s = &stage{bench: b, row: row, headers: map[*Process][]string{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -57,7 +50,7 @@ func (b *bench) stage(row string, u setup, proxies ...string) (s *stage, err err
 	if err != nil {
 		return nil, err
 	}
-	behind, err := proc.Free() // the address that the proxies know
+	behind, err := FreeAddress() // the address that the proxies know
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +82,8 @@ func (b *bench) stage(row string, u setup, proxies ...string) (s *stage, err err
 	return s, err
 }
 
-// startOurs starts ours as a person does who has read the README: with all defaults, and a folder for its data.
-func (s *stage) startOurs(url string, u setup, cores proc.Cores) (err error) {
+// startOurs starts ours as a reader of the README does: with all defaults, and a folder for its data.
+func (s *stage) startOurs(url string, u setup, cores Cores) (err error) {
 	b := s.bench
 	data, err := os.MkdirTemp(b.folder, "data-")
 	if err != nil {
@@ -98,11 +91,7 @@ func (s *stage) startOurs(url string, u setup, cores proc.Cores) (err error) {
 	}
 	policy := cmp.Or(u.policy, "patient")
 	s.ours, err = b.start("ours", cores, func(addr string) ([]string, error) {
-		argv := []string{b.ours}
-		if b.profile != "" {
-			argv = append(argv, filepath.Join(b.profile, s.row), strconv.Itoa(u.sampleEvery()))
-		}
-		return append(argv, "serve", "--listen", addr, "--upstream", "openai="+url+"/v1", "--policy", policy, "--data", data), nil
+		return []string{b.ours, "serve", "--listen", addr, "--upstream", "openai=" + url + "/v1", "--policy", policy, "--data", data}, nil
 	})
 	if err != nil {
 		return err
@@ -110,16 +99,7 @@ func (s *stage) startOurs(url string, u setup, cores proc.Cores) (err error) {
 	return s.openPage(u, s.ours)
 }
 
-// sampleEvery returns how many bytes are allocated between two samples of a profile of the memory; 0: Go's own.
-func (u setup) sampleEvery() int {
-	if u.memory {
-		return 4 << 10
-	}
-	return 0
-}
-
-// startPeers starts every peer that can do the row.
-func (s *stage) startPeers(url string, u setup, cores proc.Cores) error {
+func (s *stage) startPeers(url string, u setup, cores Cores) error {
 	for _, m := range s.bench.peers {
 		if !m.takes(s.row, u.link) {
 			continue
@@ -131,7 +111,6 @@ func (s *stage) startPeers(url string, u setup, cores proc.Cores) error {
 		var at place
 		p, err := s.bench.start(m.Name, cores, func(addr string) ([]string, error) {
 			at = placeOf(addr, url, u.link, folder)
-			at.Program = m.program
 			return m.command(at)
 		})
 		if err != nil {
@@ -141,23 +120,17 @@ func (s *stage) startPeers(url string, u setup, cores proc.Cores) error {
 		if s.headers[p], err = m.headers(at); err != nil {
 			return err
 		}
-		if m.Build == "" {
-			continue
-		}
-		if err := s.openPage(u, p); err != nil {
-			return err
-		}
 	}
 	return nil
 }
 
-// sides are the proxies that a row compares: ours, the baseline, and the peers that can do it.
-func (s *stage) sides() []*proc.Process {
-	return append([]*proc.Process{s.ours, s.baseline}, s.peers...)
+// sides are the proxies that a row compares: ours, the baseline, and the peers that support it.
+func (s *stage) sides() []*Process {
+	return append([]*Process{s.ours, s.baseline}, s.peers...)
 }
 
-// openPage reads what the page of a process of ours reads, until the stage is closed, where the row wants that.
-func (s *stage) openPage(u setup, p *proc.Process) error {
+// openPage reads the same streams as the page of our process, until the stage is closed, where the row wants that.
+func (s *stage) openPage(u setup, p *Process) error {
 	if !u.page {
 		return nil
 	}
@@ -178,9 +151,8 @@ func (s *stage) openPage(u setup, p *proc.Process) error {
 	return nil
 }
 
-// start starts a process on a free port.
-func (b *bench) start(name string, cores proc.Cores, argv func(addr string) ([]string, error)) (*proc.Process, error) {
-	addr, err := proc.Free()
+func (b *bench) start(name string, cores Cores, argv func(addr string) ([]string, error)) (*Process, error) {
+	addr, err := FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +161,7 @@ func (b *bench) start(name string, cores proc.Cores, argv func(addr string) ([]s
 		return nil, err
 	}
 	ca := filepath.Join(b.folder, peer.CertificateFile)
-	p, err := proc.Start(proc.Program{
+	p, err := StartProcess(Program{
 		Name: name, Addr: addr, Folder: b.folder, Argv: words, Cores: cores,
 		Env: []string{"SSL_CERT_FILE=" + ca, "NODE_EXTRA_CA_CERTS=" + ca},
 	})
@@ -202,7 +174,6 @@ func (b *bench) start(name string, cores proc.Cores, argv func(addr string) ([]s
 	return p, nil
 }
 
-// stopAll ends every process that is still there.
 func (b *bench) stopAll() {
 	b.mu.Lock()
 	running := b.running
@@ -213,7 +184,7 @@ func (b *bench) stopAll() {
 	}
 }
 
-// close ends the stage's processes. It is an error if one has ended before.
+// close ends the stage's processes. It is an error if one has ended earlier.
 func (s *stage) close() error {
 	var errs []error
 	for _, page := range s.pages {
@@ -225,14 +196,14 @@ func (s *stage) close() error {
 		}
 		errs = append(errs, p.Alive(), p.Stop())
 		s.bench.mu.Lock()
-		s.bench.running = slices.DeleteFunc(s.bench.running, func(q *proc.Process) bool { return p == q })
+		s.bench.running = slices.DeleteFunc(s.bench.running, func(q *Process) bool { return p == q })
 		s.bench.mu.Unlock()
 	}
 	return errors.Join(errs...)
 }
 
-// requests writes n requests to a process, each with text of its own.
-func (s *stage) requests(p *proc.Process, n int, a load.Ask) []*load.Request {
+// requests writes n requests to a process, each with its own text.
+func (s *stage) requests(p *Process, n int, a load.Ask) []*load.Request {
 	a.Headers = s.headers[p]
 	all := make([]*load.Request, n)
 	for i := range all {
@@ -241,7 +212,6 @@ func (s *stage) requests(p *proc.Process, n int, a load.Ask) []*load.Request {
 	return all
 }
 
-// counts asks the upstream what it has seen.
 func (s *stage) counts() (c peer.Counts, err error) {
 	resp, err := http.Get("http://" + s.upstream.Addr + peer.CountsPath)
 	if err != nil {
@@ -251,27 +221,10 @@ func (s *stage) counts() (c peer.Counts, err error) {
 	return c, json.NewDecoder(resp.Body).Decode(&c)
 }
 
-// forget makes the upstream count from nothing.
-func (s *stage) forget() error { return s.tell(peer.CountsPath) }
-
-// recover makes the upstream answer what it has refused.
-func (s *stage) recover() error { return s.tell(peer.RecoverPath) }
-
 func (s *stage) tell(path string) error {
 	resp, err := http.Post("http://"+s.upstream.Addr+path, "application/json", strings.NewReader("{}"))
 	if err != nil {
 		return err
 	}
 	return resp.Body.Close()
-}
-
-// snapshot has ours write a profile of its memory, where profiles are wanted, and returns it the time.
-func (s *stage) snapshot(ctx context.Context, p *proc.Process) error {
-	if s.bench.profile == "" || p != s.ours {
-		return nil
-	}
-	if err := p.Signal(syscall.SIGUSR1); err != nil {
-		return fmt.Errorf("profile: %w", err)
-	}
-	return pause(ctx, time.Second)
 }

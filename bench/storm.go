@@ -12,7 +12,6 @@ import (
 	"github.com/ridethrough/ridethrough/bench/internal/figure"
 	"github.com/ridethrough/ridethrough/bench/internal/load"
 	"github.com/ridethrough/ridethrough/bench/internal/peer"
-	"github.com/ridethrough/ridethrough/bench/internal/proc"
 )
 
 const (
@@ -21,7 +20,6 @@ const (
 	outage = 5 * time.Second        // from the first one on
 )
 
-// storm is what one crowd has seen of an outage.
 type storm struct {
 	unanswered float64
 	requests   float64 // at the upstream, for each client
@@ -29,7 +27,6 @@ type storm struct {
 	last       float64 // seconds from then to the last answer
 }
 
-// storms measures a crowd that meets an outage.
 func storms(row, policy string) func(context.Context, *bench) ([]figure.Figure, error) {
 	return func(ctx context.Context, b *bench) (_ []figure.Figure, err error) {
 		var ours, base []storm
@@ -64,9 +61,8 @@ func storms(row, policy string) func(context.Context, *bench) ([]figure.Figure, 
 	}
 }
 
-// weather sends the crowd to one proxy.
-func weather(s *stage, p *proc.Process) (storm, error) {
-	if err := s.forget(); err != nil {
+func weather(s *stage, p *Process) (storm, error) {
+	if err := s.tell(peer.CountsPath); err != nil {
 		return storm{}, err
 	}
 	requests := s.requests(p, crowd, load.Ask{Scene: "bench-refuse-0000000000000", Stream: true, Size: 2 * kb})
@@ -84,8 +80,7 @@ func weather(s *stage, p *proc.Process) (storm, error) {
 	return sum(arrivals, counts, over), nil
 }
 
-// sum counts what a crowd has seen. Where a client has no answer, there is no
-// last one, and no recovery that could have a peak.
+// sum counts what a crowd has seen. If a client has no answer, there is no last answer and no recovery with a peak.
 func sum(arrivals []load.Arrival, counts peer.Counts, over time.Time) storm {
 	var w storm
 	for _, a := range arrivals {

@@ -64,6 +64,22 @@ func (ci *circuit) admits(c *Caller, now time.Time) bool {
 	return false
 }
 
+// nextProbe returns which of the calls of a queue is the next probe: in turn that which has waited longest, and that
+// which has made the most tries itself. An upstream that answers each call at its third try would else be down until
+// one has made two by chance.
+func (ci *circuit) nextProbe(q *queue) *Caller {
+	most := q.head
+	if ci.failedProbes%2 == 0 {
+		return most
+	}
+	for c := most; c != nil; c = c.next {
+		if c.tries > most.tries {
+			most = c
+		}
+	}
+	return most
+}
+
 // grant lets a call go. In an outage it is the probe, unless another is.
 func (b *Breaker) grant(c *Caller, now time.Time) {
 	c.granted, c.retryNow = true, false
@@ -71,7 +87,7 @@ func (b *Breaker) grant(c *Caller, now time.Time) {
 		if ci != nil && ci.open && !ci.probing(now) {
 			c.probes = true
 			ci.probe, ci.probedAt, ci.probeFailed = c, now, false
-			ci.probeNow, ci.probeAtOnce, ci.peerProbe = false, false, ""
+			ci.probeNow, ci.probeAtOnce, ci.otherProbe = false, false, ""
 			ci.setTimer(now)
 			ci.tell(Probing, now)
 		}

@@ -40,14 +40,12 @@ func BenchmarkPassInAFleet(b *testing.B) {
 	}
 }
 
-// noNews are peers that nothing is to be told.
+// noNews is a fleet that nothing is to be told.
 type noNews struct{ b *testing.B }
 
-func (p noNews) Tell(n breaker.News)              { p.b.Errorf("the peers are told of %s, want nothing", n.What) }
-func (noNews) Turn(breaker.Circuit, int) int      { return 9 }
-func (noNews) Share(breaker.Circuit, int) float64 { return 0.1 }
-func (noNews) Part() float64                      { return 0.1 }
-func (noNews) Others() breaker.Load               { return breaker.Load{} }
+func (f noNews) Tell(n breaker.News)               { f.b.Errorf("the fleet is told of %s, want nothing", n.What) }
+func (noNews) Place(breaker.Circuit) (_, _, _ int) { return 9, 10, 9 }
+func (noNews) Load() (breaker.Load, int)           { return breaker.Load{}, 9 }
 
 // BenchmarkTwoClocks is a baseline of BenchmarkPass: it looks at the clock once
 // when a call enters and once when it leaves.
@@ -81,7 +79,7 @@ func BenchmarkPassBesideOthersOutages(b *testing.B) {
 	}
 }
 
-// BenchmarkShare is a call that is told another's fault.
+// BenchmarkShare is a call that shares another's fault.
 func BenchmarkShare(b *testing.B) {
 	var g breaker.Breaker
 	permit(b, &g, opus, limited(time.Hour))

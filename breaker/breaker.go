@@ -18,7 +18,7 @@
 //     callers' own schedules would send none for long, one of them is woken as
 //     an early probe, which costs it no retry if it fails.
 //   - Slow start: a probe has passed and the circuit is closed again. All who
-//     waited are woken at once and let go in batches of 1, 2, 4, 8 …, which stop
+//     waited are woken at once and admitted in batches of 1, 2, 4, 8 …, which stop
 //     growing at the first new fault.
 //
 // While no circuit is open, a retry budget bounds the share of traffic that is
@@ -28,12 +28,12 @@
 // for long while its upstream answers others is woken for an early retry, after
 // 5 s where the upstream fails in part and after 30 s else.
 //
-// Breakers of several processes act as one where they are joined, see [Peers]: one probe for all of them, and their
+// Breakers of several processes act as one where they are joined, see [Fleet]: one probe for all of them, and their
 // slow starts and retry budgets are one.
 //
 // Each logical call takes a [Caller] from the breaker, which is the Breaker of a
 // retry.Retrier. The breaker decides which call goes when. How often and how
-// long a call may wait is up to its policy. There is no goroutine behind it:
+// long a call may wait is up to its policy. It has no goroutine:
 // callers wait in their own. It has many files because each rule of a circuit has
 // one of its own, and all share the breaker's lock.
 package breaker
@@ -69,8 +69,10 @@ type Breaker struct {
 	batches   bool      // SlowStart is in progress
 	faulted   bool      // there was a fault about the upstream since it began
 
-	peers Peers             // nil: none
-	back  map[key]time.Time // when outages have ended, of late; only with peers
+	fleet   Fleet               // nil: none
+	load    Load                // as the others were told
+	back    map[key]time.Time   // when outages have ended, of late; only in a fleet
+	answers map[Scope]time.Time // the latest success with each credential; only in a fleet
 
 	pausedAt time.Time // zero: it is not
 	pausedBy string

@@ -8,7 +8,7 @@ import (
 
 const maxTokens = 100 // retry tokens at most
 
-// budget bounds the share of traffic that is retries in vain: a retry takes a
+// budget bounds the share of traffic that is fruitless retries: a retry takes a
 // token, and puts it back if it is answered. Each call brings one, and one comes
 // by itself each second. spent counts the tokens that are taken, so that the zero value is
 // full. Several breakers that are joined have a part of all tokens each.

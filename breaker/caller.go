@@ -178,7 +178,7 @@ func (b *Breaker) countTry(c *Caller) {
 	}
 }
 
-// permit is a Caller that has been let go.
+// permit is a Caller that has been admitted.
 type permit Caller
 
 // Report implements [retry.Permit].
@@ -238,7 +238,7 @@ func (b *Breaker) putToSleep(c *Caller, d time.Duration) {
 	ci.setTimer(now)
 }
 
-// awake ends a call's sleep. In a slow start it keeps its place: Acquire goes on
+// awake ends a call's sleep. In a slow start it keeps its place: Acquire continues
 // from there.
 func (b *Breaker) awake(c *Caller, err error) error {
 	c.asleep = false

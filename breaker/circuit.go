@@ -102,9 +102,9 @@ type circuit struct {
 	probeNow     bool      // even before that
 	searchedAt   time.Time // when no sleeping call could go as an early probe
 
-	peerProbe string    // the peer whose probe is in progress; "": none
-	suspected time.Time // a peer has told of an outage, and this one is answered; zero: none has
-	hintedAt  time.Time // when an answer was told of last, or a probe sent because of one
+	otherProbe string    // the other replica whose probe is in progress; "": none
+	suspected  time.Time // another has told of an outage, and this one is answered; zero: none has
+	hintedAt   time.Time // when an answer was told of last, or a probe sent because of one
 
 	earlyRetryAt  time.Time     // when the latest was sent
 	earlyRetryGap time.Duration // between two of them, as those before have fared; 0: as little as may be
@@ -113,7 +113,7 @@ type circuit struct {
 	awaitingProbe queue // in Acquire
 	starting      queue // in the slow start
 	slowStart     slowStart
-	startShare    float64 // the share of its slow start in those of all peers, once it has closed
+	startShare    float64 // the share of its slow start in those of the fleet, once it has closed
 	timer         clock.Timer
 	timerAt       time.Time // zero: it is not set
 }
@@ -234,7 +234,7 @@ func (ci *circuit) close() {
 	if ci.open {
 		ci.breaker.degraded--
 	}
-	ci.open, ci.probe, ci.peerProbe, ci.failedProbes, ci.probeAtOnce, ci.probeNow = false, nil, "", 0, false, false
+	ci.open, ci.probe, ci.otherProbe, ci.failedProbes, ci.probeAtOnce, ci.probeNow = false, nil, "", 0, false, false
 	ci.cooldown, ci.resetAt = time.Time{}, time.Time{}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // still is a clock that a test moves. A call that sleeps on it lets
-// the test what it needs to go on, and nothing else runs meanwhile.
+// the test what it needs to continue, and nothing else runs meanwhile.
 type still struct {
 	clock.Machine
 	now    time.Time

@@ -114,8 +114,8 @@ func TestBreaker_ProbeThatIsNotRefusedEndsAShortOutage(t *testing.T) {
 	})
 }
 
-// An answer to a try that a peer sent before all were refused does not end the outage.
-func TestBreaker_PeersOldAnswerDoesNotEndAnOutage(t *testing.T) {
+// An answer to a try that another replica sent before all were refused does not end the outage.
+func TestBreaker_OthersOldAnswerDoesNotEndAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := down10(breaker.Failed, 1)
 		n.Age, n.Begun = 2*time.Second, 2*time.Second

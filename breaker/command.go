@@ -74,7 +74,7 @@ func (b *Breaker) GiveUp() {
 
 // RetryNow ends the call's wait and lets it go, even in an outage, but not while
 // it is paused. Before the first try it holds for that one. Its try does not
-// count if it fails: the wait goes on, with the retries that it had.
+// count if it fails: the wait continues, with the retries that it had.
 func (c *Caller) RetryNow() {
 	b := c.breaker
 	b.mu.Lock()

@@ -53,7 +53,7 @@ func lasting(value string) string {
 	return value
 }
 
-// queryKey returns the key in a URL, where Gemini's clients put it; "": there is none.
+// queryKey returns the key in a URL, where Gemini's clients put it, or "".
 func queryKey(u *url.URL) string {
 	if strings.Contains(u.RawQuery, "key=") || strings.Contains(u.RawQuery, "%") {
 		return u.Query().Get("key")

@@ -28,7 +28,7 @@ func (ci *circuit) earlyRetries() (after, shortest time.Duration) {
 	return earlyRetryAfter, minEarlyRetry
 }
 
-// nextEarlyRetry is when the next early retry may go; zero: there is none.
+// nextEarlyRetry is when the next early retry may start; zero: never.
 func (ci *circuit) nextEarlyRetry() time.Time {
 	c := ci.sleeping.head
 	if c == nil || ci.open || ci.slowStart.on || !ci.breaker.pausedAt.IsZero() ||

@@ -14,7 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// thrice waits so long before each of three retries.
+// thrice waits that long before each of three retries.
 func thrice(wait time.Duration) policy.Policy {
 	return policy.Policy{Retries: 3, Backoff: policy.Backoff{Steps: []time.Duration{wait}}}
 }

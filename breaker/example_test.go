@@ -32,7 +32,7 @@ func ExampleBreaker() {
 	// forty-two <nil>
 }
 
-// One call is told to come back in an hour; the next one is told so at once,
+// One call has to come back in an hour; the next one learns so at once,
 // and no request goes out for it.
 func ExampleCaller_Acquire() {
 	g, ctx := breaker.New("anthropic"), context.Background()
@@ -123,7 +123,7 @@ func ExampleCaller_RetryNow() {
 	// Output: forty-two <nil>
 }
 
-// One call is to stand back; the others go on.
+// One call is to stand back; the others continue.
 func ExampleCaller_Pause() {
 	g := breaker.New("anthropic")
 	c := g.Caller(breaker.Scope{})

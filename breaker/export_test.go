@@ -57,7 +57,7 @@ func (b *Budget) Give() { b.b.give() }
 // Next returns how long it takes until a token has come.
 func (b *Budget) Next() time.Duration { return b.b.next(1) }
 
-// Usual returns the usual rate after buckets with so many calls each, half a
+// Usual returns the usual rate after buckets with a given number of calls each, half a
 // second apart.
 func Usual(buckets ...int) float64 {
 	var t traffic
@@ -80,8 +80,8 @@ func (b *Breaker) Traffic() (current, usual, peak float64) {
 	return b.traffic.current, b.traffic.usual(), b.traffic.peak
 }
 
-// Batches returns the first batches of a slow start of so many calls, beside so
-// many usual calls per second. It slows down at a fault before batch faultAt.
+// Batches returns the first batches of a slow start of calls, beside a usual rate of
+// calls per second. It slows down at a fault before batch faultAt.
 func Batches(calls, n, faultAt int, usual float64) []float64 {
 	b := &Breaker{traffic: traffic{sum: usual * bucketLength.Seconds(), weight: 1}}
 	ci := circuit{breaker: b, slowStart: slowStart{on: true, batch: 1, entered: calls, waited: calls, share: 1}}
@@ -98,14 +98,14 @@ func Batches(calls, n, faultAt int, usual float64) []float64 {
 	return all
 }
 
-// FailsInPart reports whether so many tries with so many faults are a partial failure.
+// FailsInPart reports whether a given number of tries with a given number of faults are a partial failure.
 func FailsInPart(tries, faults int) bool {
 	w := window{tries: float64(tries), faults: float64(faults)}
 	return w.failsInPart()
 }
 
-// RowToOpen returns how many faults in a row open a circuit after so many tries,
-// of which so many have failed.
+// RowToOpen returns how many faults in a row open a circuit after a given number of tries,
+// of which a given number have failed.
 func RowToOpen(tries, faults int) int { return RowToOpenAfter(0, tries, faults) }
 
 // RowToOpenAfter is RowToOpen some time after those tries.

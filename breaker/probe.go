@@ -40,7 +40,7 @@ func (ci *circuit) advance(now time.Time) {
 		ci.breaker.release(ci.recover(momentOf(now), now), ci.key, now)
 	}
 	for ci.open && ci.awaitingProbe.n > 0 && ci.mayProbe(now) && !ci.probeDue(now).After(now) {
-		c := ci.awaitingProbe.head
+		c := ci.nextProbe(&ci.awaitingProbe)
 		c.dequeue()
 		ci.breaker.admit(c, now, false)
 	}
@@ -79,7 +79,7 @@ func (ci *circuit) statedWait() bool { return ci.open && !ci.cooldown.IsZero() }
 
 // probing reports whether there is a probe to wait for.
 func (ci *circuit) probing(now time.Time) bool {
-	return (ci.probe != nil || ci.peerProbe != "") && now.Sub(ci.probedAt) < ci.probeLimit()
+	return (ci.probe != nil || ci.otherProbe != "") && now.Sub(ci.probedAt) < ci.probeLimit()
 }
 
 // probeLimit is for how long a probe is waited for.
@@ -152,11 +152,12 @@ func (ci *circuit) nextEarlyProbe(now time.Time) time.Time {
 	return last.Add(max(ci.spacing(), usual) + ci.turn())
 }
 
-// probeEarly wakes the call that has not been sent for longest, if nothing else
-// keeps it.
+// probeEarly wakes a sleeping call as the next probe, if nothing else keeps it.
 func (ci *circuit) probeEarly(now time.Time) {
+	next := ci.nextProbe(&ci.sleeping)
 	for range min(candidates, ci.sleeping.n) {
-		c := ci.sleeping.head
+		c := next
+		next = ci.sleeping.head
 		if c.paused || !ci.breaker.mayProbeAll(c, now) {
 			c.move(&ci.sleeping)
 			continue

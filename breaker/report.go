@@ -25,6 +25,7 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) {
 	switch {
 	case f == nil:
 		b.answered = now
+		b.noteAnswer(c.scope, now)
 		b.success(c, now)
 	case f.GivenUp: // the gateway on the way decides for its callers, and tells them apart
 		b.endInCohorts(c)
@@ -36,6 +37,17 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) {
 		b.failure(c, &bare, now)
 	}
 	b.endProbe(c, now)
+}
+
+// Recall counts the fault that a call met in an earlier process, which had no answer since. Nothing is counted once a call
+// of this process was answered, or while the circuit is open already.
+func (b *Breaker) Recall(s Scope, f *fault.Error) {
+	l := levelOf(f)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now, c := b.now(), (&Caller{breaker: b, scope: s}); l != none && b.answered.IsZero() && !b.circuit(c.key(l), now).open {
+		b.failure(c, f, now)
+	}
 }
 
 // endProbe takes from the call that it is a probe. If it has told nothing, the
@@ -100,7 +112,7 @@ func (ci *circuit) recover(began moment, now time.Time) (free []*Caller) {
 	return ci.end(now)
 }
 
-// end closes the circuit without telling the peers.
+// end closes the circuit without telling the others.
 func (ci *circuit) end(now time.Time) (free []*Caller) {
 	ci.faults, ci.silences, ci.outageFrom, ci.changed = 0, 0, 0, now
 	if ci.open {
@@ -173,7 +185,7 @@ func (ci *circuit) failed(c *Caller, f *fault.Error, l level, now time.Time) {
 		ci.trip(now)
 		tells = true
 	}
-	if ci.open && (cooldown || ci.probe == c || ci.probe == nil && ci.peerProbe == "") {
+	if ci.open && (cooldown || ci.probe == c || ci.probe == nil && ci.otherProbe == "") {
 		ci.probeFault(c, now)
 	}
 	if tells {
@@ -186,7 +198,7 @@ func (ci *circuit) precedesOutage(began moment) bool {
 	return ci.outageFrom != 0 && began.before(ci.outageFrom)
 }
 
-// opens reports whether so many faults in a row open the circuit after one of a call; certain: all of the latest tries
+// opens reports whether a given number of faults in a row open the circuit after one of a call; certain: all of the latest tries
 // were refused.
 func (ci *circuit) opens(c *Caller, row int, certain bool) bool {
 	if !ci.suspected.IsZero() && !ci.recent.failsInPart() {
@@ -201,7 +213,7 @@ func (ci *circuit) opens(c *Caller, row int, certain bool) bool {
 	return certain || row >= ci.recent.toOpen(row)
 }
 
-// row returns how many faults there were in a row, and whether so many of the latest tries were refused, and none beside
+// row returns how many faults there were in a row, and whether that many of the latest tries were refused, and none beside
 // them accepted, that it is certainly an outage. From then on answers to tries from before say nothing. An answer
 // interrupts a row. While none comes, so does a try that was accepted since the row began: its answer takes long.
 func (ci *circuit) row(now time.Time) (faults int, certain bool) {

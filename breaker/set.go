@@ -1,6 +1,7 @@
 package breaker
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +14,10 @@ const maxBreakers = 1024
 // Set has a breaker for each upstream. The zero Set is ready. It may be used by
 // many goroutines at the same time and must not be copied.
 type Set struct {
+	// Shared returns the breaker of an upstream that has other callers too, such as those of a gateway; nil: it has
+	// none, or the function is nil. Set it before the first use.
+	Shared func(upstream string) *Breaker
+
 	mu       sync.Mutex
 	breakers map[string]*Breaker
 }
@@ -21,9 +26,13 @@ type Set struct {
 // that have nothing to remember are dropped; where all have, the newest is for
 // its caller alone.
 func (s *Set) Of(upstream string) *Breaker {
+	var shared *Breaker
+	if s.Shared != nil {
+		shared = s.Shared(upstream)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b := s.breakers[upstream]; b != nil {
+	if b := s.breakers[upstream]; b != nil && (shared == nil || b == shared) {
 		return b
 	}
 	if s.breakers == nil {
@@ -32,7 +41,7 @@ func (s *Set) Of(upstream string) *Breaker {
 	if len(s.breakers) >= maxBreakers {
 		s.prune()
 	}
-	b := New(upstream)
+	b := cmp.Or(shared, New(upstream))
 	if len(s.breakers) < maxBreakers {
 		s.breakers[upstream] = b
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// Where a part of the tries is refused, and the others take so long that none is answered so far, it is no outage: those
+// Where a part of the tries is refused, and the others take too long for any to be answered so far, it is no outage: those
 // that are not refused interrupt the row of refusals.
 func TestBreaker_PartialFailureBeforeTheFirstAnswerIsNoOutage(t *testing.T) {
 	for _, every := range []time.Duration{30 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond, time.Second} {

@@ -101,7 +101,7 @@ func (ci *circuit) enqueue(c *Caller) {
 	c.move(&ci.starting)
 }
 
-// startBatch lets go the calls of this interval.
+// startBatch admits the calls of this interval.
 func (ci *circuit) startBatch(now time.Time) {
 	p := &ci.slowStart
 	if !p.at.IsZero() && now.Sub(p.at) < startInterval {
@@ -134,7 +134,7 @@ func (ci *circuit) batch() float64 {
 
 // maxBatch returns the most calls of an interval: nearly twice the usual rate, but at
 // least as many as probes in a young outage, and all that have waited within
-// twenty seconds. A small number does not go all at once. Where several breakers are joined, each lets go what comes
+// twenty seconds. A small number does not go all at once. Where several breakers are joined, each releases what comes
 // there, and of the rest its share, so that all end at the same time.
 func (ci *circuit) maxBatch() float64 {
 	share := ci.slowStart.share
@@ -160,7 +160,7 @@ func (p *slowStart) slowDown() {
 }
 
 // breakOffSlowStart ends a slow start that has run into the next outage. Calls
-// that still sleep go on with that, the others share the fault.
+// that still sleep continue with that, the others share the fault.
 func (ci *circuit) breakOffSlowStart(now time.Time) {
 	for _, c := range ci.starting.drain() {
 		if c.asleep {

@@ -3,7 +3,6 @@ package breaker
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -41,12 +40,11 @@ func (o Outage) Whole() bool { return o.Level == levelNames[host] && o.Scope.Mod
 // State returns the breaker's state. The faults must not be changed.
 func (b *Breaker) State() State {
 	st := b.state()
-	sort.Slice(st.Outages, func(i, j int) bool { // without the lock; slices.SortFunc would be 47 KB for this type
-		x, y := &st.Outages[i], &st.Outages[j]
+	slices.SortFunc(st.Outages, func(x, y Outage) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(levelNames[:], x.Level), slices.Index(levelNames[:], y.Level)),
 			cmp.Compare(x.Scope.Model, y.Scope.Model), cmp.Compare(x.Scope.Credential, y.Scope.Credential),
-		) < 0
+		)
 	})
 	return st
 }

@@ -112,7 +112,7 @@ func (u *randomFaults) count(n int, took time.Duration) {
 	u.most, u.longest = max(u.most, u.inFlight), max(u.longest, took)
 }
 
-// arrive has calls arrive for so long, and returns at how many seconds the breaker was degraded.
+// arrive has calls arrive for that long, and returns at how many seconds the breaker was degraded.
 func (u *randomFaults) arrive(t *testing.T, g *breaker.Breaker, d time.Duration) (degraded int) {
 	t.Helper()
 	for end, n := time.Now().Add(d), 1; time.Now().Before(end); n++ {

@@ -44,7 +44,7 @@ func (u *upstream) try(ctx context.Context, _ int) (string, error) {
 	return "answer", nil
 }
 
-// down makes an upstream that fails from now on for so long.
+// down makes an upstream that fails from now on for that long.
 func down(d time.Duration, f *fault.Error) *upstream {
 	return &upstream{from: time.Now(), to: time.Now().Add(d), fault: f}
 }

@@ -1,8 +1,11 @@
 package conversation
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ridethrough/ridethrough/retry"
@@ -20,31 +23,54 @@ func (r *Runner) load(ctx context.Context, id string) (*log, error) {
 
 // catchUp reads what has been appended since. What the store has lost of it is noted. A log for which it fails is not
 // put back into the cache.
-func (r *Runner) catchUp(ctx context.Context, l *log) (err error) {
+func (r *Runner) catchUp(ctx context.Context, l *log) error {
+	_, err := r.catchUpWith(ctx, l, nil)
+	return err
+}
+
+// catchUpWith is catchUp. It reports whether what has been appended begins with records that were sent.
+func (r *Runner) catchUpWith(ctx context.Context, l *log, sent []store.Record) (stored bool, err error) {
 	defer func() { l.untrue = l.untrue || err != nil }()
 	for {
 		records, end, err := store.Load(ctx, r.Store, l.id, l.at.N)
 		d, damaged := errors.AsType[*store.Damage](err)
 		switch {
 		case err != nil && !damaged:
-			return err
-		case err == nil && (end.N < l.at.N || end.N == l.at.N && l.at.Hash != "" && end.Hash != l.at.Hash): // the store has lost some
-			return &store.Damage{Conversation: l.id, N: end.N + 1, Why: "records are gone that were there before"}
+			return false, err
+		case err == nil && (end.N < l.at.N || end.N == l.at.N && l.at.Hash != "" && end.Hash != l.at.Hash):
+			return false, r.shorter(ctx, l, end)
 		}
+		stored = stored || len(sent) > 0 && len(records) >= len(sent) && slices.EqualFunc(records[:len(sent)], sent, sameRecord)
+		sent = nil
 		for _, rec := range records {
 			if err := l.apply(rec); err != nil {
-				return &store.Damage{Conversation: l.id, N: rec.N, Why: err.Error()}
+				return false, &store.Damage{Conversation: l.id, N: rec.N, Why: err.Error()}
 			}
 			l.at = store.Position{N: rec.N}
 		}
 		if !damaged {
 			l.at = end
-			return nil
+			return stored, nil
 		}
 		if err := l.passDamage(d, end); err != nil {
-			return err
+			return false, err
 		}
 	}
+}
+
+// shorter returns the error for a log that ends before what was read of it earlier. Of remote servers, the one that
+// has answered may not be the leader any more, and lack the latest records; any others are lost.
+func (r *Runner) shorter(ctx context.Context, l *log, end store.Position) error {
+	h, err := r.Store.Health(ctx)
+	if recent := time.Since(l.touched) < staleTime; end.N < l.at.N && recent && (err != nil || h.Mode == "remote") {
+		return fmt.Errorf("%w: the log of conversation %s ends at record %d, and had %d", store.ErrUnavailable, l.id, end.N, l.at.N)
+	}
+	return &store.Damage{Conversation: l.id, N: end.N + 1, Why: "records are gone that were there before"}
+}
+
+// sameRecord reports whether a record was read as it was sent. Its time is exact enough to tell writers apart.
+func sameRecord(read, sent store.Record) bool {
+	return read.Time.Equal(sent.Time) && read.Turn == sent.Turn && read.Type == sent.Type && bytes.Equal(read.Body, sent.Body)
 }
 
 // passDamage notes what is lost, and goes to where the log can be read on: to the end that it had before it was read,
@@ -67,72 +93,90 @@ func (l *log) passDamage(d *store.Damage, end store.Position) error {
 
 // append adds records about a turn to a conversation as it stands; contents returns what they are, see [encode].
 // Where another writer was first, it reads what that was, asks may whether it is still to be done, and tries
-// again: no writer waits for another, so one of them always succeeds.
+// again: no writer waits for another, so one of them always succeeds. There is nothing to do where may returns errKnown.
 func (r *Runner) append(ctx context.Context, l *log, turnID string, may func(*log) error, contents func(now time.Time) []any) error {
-	return r.appendBy(ctx, r.Store.Append, l, turnID, may, contents)
+	err := r.appendWhenAvailable(ctx, nil, l, turnID, may, contents)
+	if errors.Is(err, errKnown) {
+		return nil
+	}
+	return err
 }
 
-// appendFunc appends as store.Log does.
-type appendFunc func(context.Context, string, store.Position, ...store.Record) (store.Position, error)
+// unavailableDelay is the time until an append is tried again for which the store had no server or no space.
+const unavailableDelay = time.Second
 
-// appendBy is append by means of a function.
-func (r *Runner) appendBy(ctx context.Context, put appendFunc, l *log, turnID string, may func(*log) error, contents func(now time.Time) []any) error {
+// contradictionDelay is the time until an append is tried again that a server has refused for a conflict which the log
+// does not show.
+const contradictionDelay = 200 * time.Millisecond
+
+// appendWhenAvailable is append. While the store's servers do not answer, or it is full, it tries again, until the end of
+// the context named by while: the answer of a model would have to be paid for a second time. nil: it does not.
+//
+// A server that is not the leader any more may refuse what the leader has stored, and may not have it when it is read
+// again. So what was sent for a position is sent again as it was while the log ends there, and is known by that once
+// it is read.
+func (r *Runner) appendWhenAvailable(ctx, while context.Context, l *log, turnID string, may func(*log) error, contents func(now time.Time) []any) error {
+	var next entry
 	for {
 		if err := may(l); err != nil {
 			return err
 		}
-		now := time.Now().UTC()
-		added := contents(now)
-		records, err := l.encode(turnID, added, now)
-		if err != nil {
-			return err
-		}
-		end, err := put(ctx, l.id, l.at, records...)
-		switch {
-		case errors.Is(err, store.ErrConflict):
-			if err := r.catchUp(ctx, l); err != nil {
+		if next.at != l.at || next.records == nil {
+			var err error
+			if next, err = l.encode(turnID, contents); err != nil {
 				return err
 			}
-			continue
-		case err != nil:
-			return err
 		}
-		for i, rec := range records {
-			l.fold(rec, added[i])
+		end, err := r.Store.Append(ctx, l.id, l.at, next.records...)
+		if err == nil {
+			l.add(next, end)
+			r.recent.see(l)
+			return nil
 		}
-		l.at = end
-		r.recent.see(l)
-		return nil
-	}
-}
-
-// unavailableDelay is the time until an append is tried again that the store's servers did not answer.
-const unavailableDelay = time.Second
-
-// appendWhenAvailable returns a function that appends again while the store's servers do not answer, until ctx
-// ends: the answer of a model would have to be paid for a second time. The store appends the same records at
-// the same position once.
-func (r *Runner) appendWhenAvailable(ctx context.Context) appendFunc {
-	return func(each context.Context, id string, at store.Position, records ...store.Record) (store.Position, error) {
-		for {
-			end, err := r.Store.Append(each, id, at, records...)
-			if !errors.Is(err, store.ErrUnavailable) || retry.Sleep(ctx, unavailableDelay) != nil {
-				return end, err
+		if errors.Is(err, store.ErrConflict) {
+			var stored bool
+			if stored, err = r.catchUpWith(ctx, l, next.records); stored {
+				r.recent.see(l)
+				return nil
+			}
+			if err == nil && l.at == next.at { // with what, no server shows so far
+				err = retry.Sleep(ctx, contradictionDelay)
 			}
 		}
+		passes := errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrFull)
+		if err != nil && (while == nil || !passes || retry.Sleep(while, unavailableDelay) != nil) {
+			return err
+		}
 	}
 }
 
-// encode returns the records of contents.
-func (l *log) encode(turnID string, contents []any, now time.Time) ([]store.Record, error) {
-	records := make([]store.Record, len(contents))
-	for i, c := range contents {
-		var err error
-		if records[i], err = encode(turnID, c, now); err != nil {
-			return nil, err
+// entry is what is appended at a position.
+type entry struct {
+	at       store.Position
+	records  []store.Record
+	contents []any // of the records
+}
+
+// encode returns the entry for the end of the log.
+func (l *log) encode(turnID string, contents func(time.Time) []any) (entry, error) {
+	now := time.Now().UTC()
+	e := entry{at: l.at, contents: contents(now)}
+	for _, c := range e.contents {
+		rec, err := encode(turnID, c, now)
+		if err != nil {
+			return entry{}, err
 		}
+		e.records = append(e.records, rec)
 	}
-	return records, l.addCaption(records)
+	return e, l.addCaption(e.records)
+}
+
+// add applies an entry that was appended.
+func (l *log) add(e entry, end store.Position) {
+	for i, rec := range e.records {
+		l.fold(rec, e.contents[i])
+	}
+	l.at = end
 }
 
 // one is the contents of an append of one record.

@@ -49,14 +49,14 @@ func (r *Runner) Answer(ctx context.Context, conversation, call string, d turn.D
 	}
 	id := l.now.id
 	// The job comes first: an answer in the log always has one. The turn's other job is when its time is over.
-	if err := r.Store.Schedule(ctx, newJob(conversation, id, payload{}), time.Now().Add(answerDelay)); err != nil {
+	if err := r.Store.Schedule(ctx, newJob(l, id, payload{}), time.Now().Add(answerDelay)); err != nil {
 		return err
 	}
 	answer := wire.Turn{Ref: wire.Ref{ConversationID: conversation, TurnID: id}, Event: turn.ApprovalAnswered{ID: call, Decision: d}}
-	if err := r.append(ctx, l, id, open, one(answer)); err != nil && !errors.Is(err, errKnown) {
+	if err := r.append(ctx, l, id, open, one(answer)); err != nil {
 		return err
 	}
-	return r.enqueueAccepted(context.WithoutCancel(ctx), newJob(conversation, id, payload{}))
+	return r.enqueueAccepted(context.WithoutCancel(ctx), newJob(l, id, payload{}))
 }
 
 // approve parks the turn until a request for approval is answered, or its time is over. It is the Approve of the
@@ -67,16 +67,14 @@ func (w *worker) approve(ctx context.Context, q turn.ApprovalRequested) (turn.De
 		return turn.Expired, nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	if w.holds() { // it was asked for by the worker before
-		if err := w.appendNote(ctx, release{}); err != nil {
-			return "", err
-		}
+	if err := w.letGo(ctx, false); err != nil { // it may have been asked for by the worker before
+		return "", err
 	}
-	if err := w.runner.Store.Schedule(ctx, newJob(w.log.id, w.turn, payload{}), due); err != nil {
+	if err := w.runner.Store.Schedule(ctx, w.newJob(payload{}), due); err != nil {
 		return "", err
 	}
 	if w.look(ctx); w.answered(q.ID) { // before, so that its job may be gone; from the record on the turn is not ours
-		if err := w.runner.enqueueAccepted(ctx, newJob(w.log.id, w.turn, payload{})); err != nil {
+		if err := w.runner.enqueueAccepted(ctx, w.newJob(payload{})); err != nil {
 			return "", err
 		}
 	}
@@ -89,13 +87,6 @@ func (w *worker) answered(call string) bool {
 	defer w.mu.Unlock()
 	c, _ := w.log.state.Call(call)
 	return c.Answer != ""
-}
-
-// holds reports whether the log says that a worker has the turn.
-func (w *worker) holds() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.log.now.held
 }
 
 // deadline returns when the time of a request for approval is over. One without a limit is looked at once a year.
@@ -146,9 +137,10 @@ func (r *Runner) Approvals(ctx context.Context) (all []Approval, err error) {
 			continue
 		}
 		l, err := r.load(ctx, head.ID)
+		_, damaged := errors.AsType[*store.Damage](err)
 		switch {
-		case errors.Is(err, ErrNotFound), errors.Is(err, store.ErrDeleted):
-			continue // it is gone meanwhile
+		case damaged, errors.Is(err, ErrNotFound), errors.Is(err, store.ErrDeleted):
+			continue // nothing of it can be read, or it is gone meanwhile
 		case err != nil:
 			return nil, err
 		}

@@ -250,7 +250,7 @@ func (s *slowStore) Schedule(ctx context.Context, j store.Job, at time.Time) err
 	return s.Store.Schedule(ctx, j, at)
 }
 
-// An answer that comes before the worker has parked the turn does not have two workers go on.
+// An answer that comes before the worker has parked the turn does not have two workers continue.
 func TestAnswer_BeforeTheWorkerHasParkedIsForOneWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran atomic.Int32

@@ -18,7 +18,7 @@ import (
 // nothing of what is kept: those events are numbered without regard to what passes by, and what passes by
 // has the number of the last record before it, which may be one that is no event.
 //
-// A wait that is in progress is told of as it stands. What passes by is heard from when Attach returns: to
+// A wait that is in progress is reported as it stands. What passes by is heard from when Attach returns: to
 // see all of a turn, attach before it is begun. The sequence is for ranging over once. It listens until ctx
 // ends, even if it is not ranged over. The error is last: ErrNotFound, a damaged log, or that of the store;
 // the end of ctx is none.
@@ -102,7 +102,7 @@ func (f *reader) read(ctx context.Context, end int64) error {
 	return f.passDamage(ctx, &store.Damage{Conversation: f.id, N: f.at + 1}, end)
 }
 
-// passDamage yields that records are lost, and reads on behind them.
+// passDamage yields that records are lost, and continues after them.
 func (f *reader) passDamage(ctx context.Context, d *store.Damage, end int64) error {
 	if d.Next <= f.at || d.Next == f.passed {
 		d.Next = end + 1 // nothing behind it can be read
@@ -173,7 +173,7 @@ func aside(kind string) bool {
 	return false
 }
 
-// stale reports whether an event is part of an answer that has been told of as a
+// stale reports whether an event is part of an answer that has been reported as a
 // whole: it passed by while the log was read.
 func (f *reader) stale(e wire.Event) bool {
 	t, _ := e.Body.(wire.Turn)
@@ -274,7 +274,7 @@ func (f *reader) hear(ctx context.Context, m store.Message) error {
 }
 
 // hearEvent handles what passes by. Its number is that of the last record that was read: its sender may have read
-// fewer, or more, and a reader that goes on behind its number has to miss nothing and get nothing again.
+// fewer, or more. A reader that continues after its number must miss nothing and get nothing twice.
 func (f *reader) hearEvent(ctx context.Context, data []byte) error {
 	if string(data) == sayGone {
 		return store.ErrDeleted

@@ -130,7 +130,7 @@ func (e *emptiedStore) Append(ctx context.Context, c string, at store.Position, 
 	return e.now.Append(ctx, c, at, records...)
 }
 
-// What a runner remembers of a conversation must not go on in a log that has lost its beginning.
+// What a runner remembers of a conversation must not continue in a log that has lost its beginning.
 func TestRunner_LostLogIsNotContinued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t, llmtest.Says("hi"))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A runner remembers so many conversations, so that it only has to read what is new in them, and so many bytes of the
+// A runner remembers a given number of conversations, so that it only has to read what is new in them, and some bytes of the
 // images in them.
 const (
 	cached      = 256
@@ -53,9 +53,6 @@ func (c *cache) paused(id string) (since time.Time, known bool) {
 func (c *cache) put(l *log) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.logs == nil {
-		c.logs = map[string]*log{}
-	}
 	if there := c.logs[l.id]; l.untrue || l.size > cachedBytes || there != nil && there.at.N >= l.at.N {
 		return
 	}

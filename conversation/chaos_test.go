@@ -205,7 +205,7 @@ func TestRunner_EveryAcceptedTurnIsSealedOnce(t *testing.T) { everyTurnIsSealed(
 // The same while conversations are paused and resumed at random, by processes of which half die with their record.
 func TestPause_EveryAcceptedTurnIsSealedOnce(t *testing.T) { everyTurnIsSealed(t, 1, 40) }
 
-// everyTurnIsSealed runs 200 turns in chaos, once for each seed. In the first so many steps conversations are paused and
+// everyTurnIsSealed runs 200 turns in chaos, once for each seed. In the first steps conversations are paused and
 // resumed.
 func everyTurnIsSealed(t *testing.T, seeds uint64, pauses int) {
 	for seed := range seeds {
@@ -294,7 +294,7 @@ func (c *chaos) sealed(accepted map[string][]string) bool {
 // check looks at what has become of it all.
 func (c *chaos) check(accepted map[string][]string) {
 	for conversation, turns := range accepted {
-		seals, n, tries := map[string]int{}, int64(0), 0
+		seals, n, tries, workers, seen := map[string]int{}, int64(0), 0, 0, map[string]int64{}
 		for r, err := range c.engine.Read(c.t.Context(), conversation, 0) {
 			if err != nil {
 				c.complain("%s: %v", conversation, err)
@@ -305,6 +305,18 @@ func (c *chaos) check(accepted map[string][]string) {
 			}
 			if seals[r.Turn] > 0 {
 				c.complain("%s: record %d, %s, of a turn that was sealed", conversation, n, r.Type)
+			}
+			key := r.Type + r.Turn + string(r.Body)
+			switch r.Type {
+			case "turn-running":
+				workers++
+			case "tool-call": // the next worker runs it again, if it has no result
+				key += fmt.Sprint(workers)
+			}
+			if !mayRepeat(r) && seen[key] > 0 {
+				c.complain("%s: record %d, %s, is record %d again: %.100s", conversation, n, r.Type, seen[key], r.Body)
+			} else {
+				seen[key] = n
 			}
 			switch r.Type {
 			case "turn-sealed":
@@ -326,4 +338,15 @@ func (c *chaos) check(accepted map[string][]string) {
 			}
 		}
 	}
+}
+
+// mayRepeat reports whether a turn may have a record several times, each with the same content.
+func mayRepeat(r store.Record) bool {
+	switch r.Type {
+	case "usage", "turn-restarted", "turn-released", "turn-survived", "conversation-paused", "conversation-resumed":
+		return true
+	case "assistant-message":
+		return strings.Contains(string(r.Body), `"partial":true`)
+	}
+	return false
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/ridethrough/ridethrough/store"
@@ -28,17 +29,14 @@ func control(conversation, turnID string) string {
 	return "turn." + jobID(conversation, turnID)
 }
 
-// listenForCommands listens to what is said to the worker, until ctx ends; then it closes
-// over. What was said before is in the log.
-func (w *worker) listenForCommands(ctx context.Context) (over <-chan struct{}, err error) {
+// listenForCommands listens to what is said to the worker, until ctx ends. What was said before is in the log.
+func (w *worker) listenForCommands(ctx context.Context, over *sync.WaitGroup) error {
 	words, err := w.runner.Store.Subscribe(ctx, control(w.log.id, w.turn))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	w.look(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	over.Go(func() {
 		for heard := range words {
 			if heard.Gap {
 				w.look(ctx)
@@ -52,8 +50,8 @@ func (w *worker) listenForCommands(ctx context.Context) (over <-chan struct{}, e
 				w.look(ctx)
 			}
 		}
-	}()
-	return ended, nil
+	})
+	return nil
 }
 
 // look reads what others have appended to the log.
@@ -75,13 +73,12 @@ func (w *worker) onEvent(ctx context.Context, e turn.Event) {
 		w.shown = false
 	case turn.Retry:
 		w.asked = e.Name
-		w.setRetryRequested(false)
+		w.retryAsked.Store(false)
 	case turn.Recovered:
 		w.runner.dropWait(ctx, w.log.id, w.turn)
 		w.runner.announceRecovery(ctx, e.Provider)
 	}
-	if r, ok := e.(turn.Retry); ok && !w.isHeld() {
-		w.deferRetry(r)
+	if r, ok := e.(turn.Retry); ok && w.deferRetry(r) {
 		return
 	} else if ok {
 		w.noteHeldWait(ctx, r)
@@ -94,7 +91,7 @@ func (w *worker) onEvent(ctx context.Context, e turn.Event) {
 }
 
 // noteHeldWait notes a wait in which a gateway holds the turn's request. It is not recorded: another worker would
-// send the request again, and the gateway would go on in that wait.
+// send the request again, and the gateway would continue that wait.
 func (w *worker) noteHeldWait(ctx context.Context, e turn.Retry) {
 	w.mu.Lock()
 	wait := (&park{Retry: e}).of(w.log.id, w.log.settings.Title, w.turn, w.log.now.since)
@@ -104,11 +101,15 @@ func (w *worker) noteHeldWait(ctx context.Context, e turn.Retry) {
 }
 
 // deferRetry puts a retry aside until its wait is kept: what people have seen has been
-// counted, whatever becomes of the process.
-func (w *worker) deferRetry(e turn.Retry) {
+// counted, whatever becomes of the process. False: a gateway holds the turn's request, and its wait is not kept.
+func (w *worker) deferRetry(e turn.Retry) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.held != nil {
+		return false
+	}
 	w.deferred = &e
+	return true
 }
 
 // flushDeferred publishes the deferred retry, if there is one.
@@ -140,7 +141,7 @@ func (w *worker) publish(ctx context.Context, e turn.Event) {
 }
 
 // Stop ends the turn in progress: it is sealed as aborted. turnID "" means
-// whichever it is. What waits behind it comes next.
+// whichever it is. What waits after it comes next.
 func (r *Runner) Stop(ctx context.Context, conversation, turnID string) error {
 	l, err := r.load(ctx, conversation)
 	if err != nil {
@@ -165,7 +166,7 @@ func (r *Runner) Stop(ctx context.Context, conversation, turnID string) error {
 		return errors.Join(err, r.Store.Publish(ctx, control(conversation, l.now.id), []byte(sayStop)))
 	}
 	// Again if it was stopped before: that caller may have died before this.
-	return errors.Join(err, r.enqueueAccepted(ctx, newJob(conversation, l.now.id, payload{})))
+	return errors.Join(err, r.enqueueAccepted(ctx, newJob(l, l.now.id, payload{})))
 }
 
 // RetryNow ends the wait that the turn in progress is in: it tries at once.
@@ -195,5 +196,5 @@ func (r *Runner) RetryNow(ctx context.Context, conversation string) error {
 	} // else its worker has parked it before it could hear
 	// The parking stays until another takes its place: who took it away, and then
 	// died, would take the turn away.
-	return r.enqueueAccepted(ctx, newJob(conversation, l.now.id, payload{Woken: true, Now: true}))
+	return r.enqueueAccepted(ctx, newJob(l, l.now.id, payload{Woken: true, Now: true}))
 }

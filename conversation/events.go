@@ -43,16 +43,6 @@ func (w *worker) report(ctx context.Context, e agent.Report) {
 	}
 }
 
-// reportEnd reports the end of a turn that no agent has ended.
-func (w *worker) reportEnd(ctx context.Context, name llm.Name, events []turn.Event) {
-	for _, e := range events {
-		switch e.(type) {
-		case turn.Start, turn.Error, turn.Sealed:
-			w.report(ctx, agent.Report{Name: name, Event: e})
-		}
-	}
-}
-
 // model returns the model that the turn asks, or would ask first.
 func (w *worker) model() llm.Name {
 	if wait := w.log.now.waits; wait != nil {
@@ -76,13 +66,6 @@ func (r *Runner) endWait(ctx context.Context, conversation, turnID string, stopp
 		end.RetryCount++ // the wait is from before that
 	}
 	r.measure(Event{Report: agent.Report{Name: w.Name, Event: end}, Conversation: conversation, Turn: w.Turn, Waited: true})
-}
-
-// turnDone reports the end of a turn that a worker has left, unless it is still in progress.
-func (r *Runner) turnDone(ctx context.Context, l *log, turnID string) {
-	if l.now.id == "" {
-		r.endWait(ctx, l.id, turnID, l.sealed == turn.Aborted)
-	}
 }
 
 // Upstream is a provider as the turns of this runner know it.

@@ -2,9 +2,9 @@ package conversation
 
 import "fmt"
 
-// CachedOf returns how many conversations a runner remembers of those whose images have so many bytes.
+// CachedOf returns how many conversations a runner remembers of those whose images have a given number of bytes.
 func CachedOf(sizes ...int) int {
-	var c cache
+	c := cache{logs: map[string]*log{}}
 	for i, size := range sizes {
 		c.put(&log{id: fmt.Sprint(i), size: size})
 	}

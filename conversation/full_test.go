@@ -2,12 +2,15 @@ package conversation_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/store"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 // fullStore is a store without room.
@@ -65,6 +68,36 @@ func TestRunner_TurnOutlastsFullDisk(t *testing.T) {
 	}
 }
 
+// tightStore is a store that has no room for large records.
+type tightStore struct{ fullStore }
+
+func (s *tightStore) Append(ctx context.Context, c string, at store.Position, records ...store.Record) (store.Position, error) {
+	if s.full.Load() && len(records[0].Body) > 1000 {
+		return at, store.ErrFull
+	}
+	return s.Store.Append(ctx, c, at, records...)
+}
+
+// An answer for which the disk has no space waits for it. It is neither asked for again nor does its turn fail, though
+// there is space to note each failure.
+func TestRunner_AnswerWaitsForSpace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFixture(t, llmtest.Late(time.Second, llmtest.Says(strings.Repeat("a long answer ", 100))))
+		e := &tightStore{fullStore{Store: h.engine}}
+		h.config.Store = e
+		runner, _ := h.runner()
+		c := h.create(runner)
+		id := h.say(runner, c, "hello")
+		e.full.Store(true)
+		time.Sleep(time.Hour)
+		e.full.Store(false)
+		time.Sleep(time.Minute)
+		if got, asked := turns(t, runner, c), len(h.model.(*llmtest.Model).Requests()); got[id] != turn.Done || asked != 1 {
+			t.Errorf("got the turns %v after %d requests, want %s done after one", got, asked, id)
+		}
+	})
+}
+
 // closedStore is a store that is too full for new work, and whose appends take a while.
 type closedStore struct {
 	fullStore
@@ -80,7 +113,7 @@ func (s *closedStore) Schedule(ctx context.Context, t store.Job, at time.Time) e
 	return s.Store.Schedule(ctx, t, at)
 }
 
-// What has been accepted goes on in a store that takes no new work: its own input, the next one, a parked turn.
+// What has been accepted continues in a store that takes no new work: its own input, the next one, a parked turn.
 func TestRunner_AcceptedWorkGoesOnInAFullStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var u upstream

@@ -12,15 +12,15 @@ import (
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/provider/anthropic"
+	"github.com/ridethrough/ridethrough/provider"
 	"github.com/ridethrough/ridethrough/transport"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
 // heldModel returns a model at a gateway, whose provider is overloaded for that long.
 func heldModel(t *testing.T, down time.Duration) (llm.Model, *simulator.Provider) {
-	provider := simulator.New(simulator.Script{Outages: []simulator.Outage{{To: down}}})
-	g, err := gateway.New(gateway.Config{Policy: policy.Patient(), Base: provider.Transport(), Upstreams: []gateway.Upstream{
+	upstream := simulator.New(simulator.Script{Outages: []simulator.Outage{{To: down}}})
+	g, err := gateway.New(gateway.Config{Policy: policy.Patient(), Base: upstream.Transport(), Upstreams: []gateway.Upstream{
 		{Name: "anthropic", API: "anthropic", Base: &url.URL{Scheme: "http", Host: "provider.test"}},
 	}})
 	if err != nil {
@@ -35,11 +35,11 @@ func heldModel(t *testing.T, down time.Duration) (llm.Model, *simulator.Provider
 		reach.CloseIdleConnections()
 		_ = server.Close()
 		<-done
-		_ = provider.Close()
+		_ = upstream.Close()
 		time.Sleep(time.Second) // net/http lingers half of that on a connection that it has cut
 	})
 	client := &http.Client{Transport: &transport.Transport{Base: reach}}
-	return anthropic.New(anthropic.Config{Model: "large", Provider: "acme", Key: "k", Client: client, BaseURL: "http://gateway.test"}), provider
+	return provider.Anthropic(provider.Config{Model: "large", Provider: "acme", Key: "k", Client: client, BaseURL: "http://gateway.test"}), upstream
 }
 
 // firstEvent returns the first event that a reader gets behind what is recorded.
@@ -131,7 +131,7 @@ func TestMove_LeavesTheGatewayThatHolds(t *testing.T) {
 	})
 }
 
-// A try that a person asks for costs none of the gateway's attempts. That it has failed is told at once.
+// A try that a person asks for costs none of the gateway's attempts. Its failure is reported at once.
 func TestHold_RetryNowCostsNoAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t)

@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -38,7 +37,7 @@ func checkImages(images []llm.Image) (checked []llm.Image, err error) {
 	return checked, nil
 }
 
-// spaced returns a name with a space behind it; "" for none.
+// spaced returns a name followed by a space, or "" for an empty name.
 func spaced(name string) string {
 	if name == "" {
 		return ""
@@ -56,8 +55,7 @@ func (r *Runner) storeImages(ctx context.Context, l *log, id string, images []ll
 			}
 			return may(l)
 		}
-		err := r.append(ctx, l, id, missing, one(imageFile{i.ID, i.Data}))
-		if err != nil && !errors.Is(err, errKnown) {
+		if err := r.append(ctx, l, id, missing, one(imageFile{i.ID, i.Data})); err != nil {
 			return err
 		}
 	}
@@ -75,23 +73,13 @@ func (l *log) keepFile(f imageFile) {
 	}
 }
 
-// withFiles returns images with their files. One whose file is lost has none.
+// withFiles returns images with their files, but for one whose file is lost.
 func (l *log) withFiles(images []llm.Image) []llm.Image {
 	images = slices.Clone(images)
 	for at := range images {
 		images[at].Data = l.images[images[at].ID]
 	}
 	return images
-}
-
-// imagesOf returns the images of an input that waits.
-func (l *log) imagesOf(id string) []llm.Image {
-	for _, in := range l.inputs {
-		if in.ID == id {
-			return in.Images
-		}
-	}
-	return nil
 }
 
 // ImageRecords returns the records of the files of images. They come before that of the event that shows them.

@@ -14,11 +14,11 @@ import (
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/store"
-	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/bolt"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// picture returns an image of so many bytes.
+// picture returns an image with a size in bytes.
 func picture(t *testing.T, name string, size int) llm.Image {
 	t.Helper()
 	i, err := llm.NewImage(name, llmtest.PNG(640, 480, size))
@@ -124,7 +124,7 @@ func TestSubmit_ProcessDiesBetweenImages(t *testing.T) {
 
 // The largest input is kept on a disk while its provider is down, and sent by the next process.
 func TestSubmit_ImagesOutlastTheProcess(t *testing.T) {
-	config := jetstream.Config{Dir: t.TempDir(), Reserve: 1}
+	config := bolt.Config{Dir: t.TempDir(), Reserve: 1}
 	h := newFixture(t)
 	h.engine = opened(t, config)
 	h.config.Store = h.engine

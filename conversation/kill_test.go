@@ -30,7 +30,8 @@ import (
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
-	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/bolt"
+	"github.com/ridethrough/ridethrough/store/nats"
 	"github.com/ridethrough/ridethrough/tool"
 )
 
@@ -69,20 +70,39 @@ func live(config string) error {
 	if err := json.Unmarshal([]byte(config), &c); err != nil {
 		return err
 	}
+	var disk *disk
+	if c.Stalls {
+		var err error
+		if disk, err = newDisk(); err != nil {
+			return err
+		}
+	}
+	var power *power
+	if c.Cuts != "" {
+		var err error
+		if power, err = newPower(c.Dir); err != nil {
+			return err
+		}
+	}
 	e, err := c.open(context.Background())
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()
+	go func() { obey(os.Stdin, disk); cancel() }()
 	fmt.Println("ready")
-	go tellWhenSettled(ctx, e)
+	if c.Cuts == "" {
+		go tellWhenSettled(ctx, e)
+	}
 	p := &randomAgent{engine: e, sound: c.Sound}
 	with := conversation.Config{Store: e, Agent: p.world, Workers: 32, ParkAfter: 40 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
 	if c.Deaf {
 		with.Agent, with.ParkAfter = deafAgent, time.Hour
 	}
 	runner := conversation.New(with)
+	if c.Cuts != "" {
+		power.submitAndCut(ctx, runner, c.Cuts)
+	}
 	if c.Steer != "" {
 		go steerInItsWait(ctx, runner, c.Steer)
 	}
@@ -102,7 +122,7 @@ func steerInItsWait(ctx context.Context, runner *conversation.Runner, id string)
 	}
 }
 
-// deafAgent has a model that is down until it is told to be brief, and waits three seconds for it.
+// deafAgent has a model that is down until it is asked to be brief, and waits three seconds for it.
 func deafAgent(context.Context, conversation.Settings) (agent.Agent, error) {
 	w := agent.Agent{Model: deaf{}}
 	w.Retry.Policy = policy.Policy{Retries: policy.Unlimited, Backoff: policy.Backoff{Steps: []time.Duration{3 * time.Second}}}
@@ -212,26 +232,29 @@ type storeConfig struct {
 	Sound bool          // the turns of the process end well, if it lives
 	Deaf  bool          // its agent is deafAgent
 	Steer string        // the conversation whose turn it steers in its wait; "": none
+
+	Cuts   string // the directory for what cuts of power leave of its store; "": none
+	Stalls bool   // its disk stalls when its input says so
 }
 
-func (p storeConfig) directory() jetstream.Config {
-	return jetstream.Config{Dir: p.Dir, Lease: time.Second, Reserve: 1}
+func (p storeConfig) directory() bolt.Config {
+	return bolt.Config{Dir: p.Dir, Lease: time.Second, Reserve: 1}
 }
 
 // remote uses the cluster at a URL.
-func remote(url string) jetstream.Remote {
-	return jetstream.Remote{URL: url, Replicas: 3, Lease: time.Second}
+func remote(url string) nats.Remote {
+	return nats.Remote{URL: url, Replicas: 3, Lease: time.Second}
 }
 
 // open opens the process's store, and runs its node of the cluster until the process ends.
 func (p storeConfig) open(ctx context.Context) (store.Store, error) {
 	if p.Dir != "" {
-		return jetstream.Open(ctx, p.directory())
+		return bolt.Open(ctx, p.directory())
 	}
 	if _, err := natstest.Start(p.Node.Options()); err != nil {
 		return nil, err
 	}
-	return jetstream.Dial(ctx, remote(p.URL))
+	return nats.Dial(ctx, remote(p.URL))
 }
 
 // launch starts a process on a store.
@@ -288,7 +311,8 @@ func (p *process) end(t *testing.T) {
 	}
 }
 
-// accept takes turns for the processes to work on.
+// accept takes turns for the processes to work on. None begins before all are there, so that work is left for a
+// process that is killed afterwards, however long a cluster takes to store them.
 func accept(t *testing.T, e store.Store, conversations, turns int) map[string][]string {
 	t.Helper()
 	desk := conversation.New(conversation.Config{Store: e})
@@ -298,12 +322,20 @@ func accept(t *testing.T, e store.Store, conversations, turns int) map[string][]
 		if _, err := desk.Create(t.Context(), id, conversation.Settings{Title: id}); err != nil {
 			t.Fatalf("create: %v", err)
 		}
+		if err := desk.Pause(t.Context(), id); err != nil {
+			t.Fatalf("pause: %v", err)
+		}
 		for range turns {
 			said, err := desk.Submit(t.Context(), id, "", "go on")
 			if err != nil {
 				t.Fatalf("submit: %v", err)
 			}
 			accepted[id] = append(accepted[id], said)
+		}
+	}
+	for id := range accepted {
+		if err := desk.Resume(t.Context(), id); err != nil {
+			t.Fatalf("resume: %v", err)
 		}
 	}
 	return accepted
@@ -405,9 +437,9 @@ func TestRunner_CrashLoopOfProcessFailsNoTurn(t *testing.T) {
 }
 
 // opened opens a store until the test is over.
-func opened(t *testing.T, c jetstream.Config) store.Store {
+func opened(t *testing.T, c bolt.Config) store.Store {
 	t.Helper()
-	e, err := jetstream.Open(t.Context(), c)
+	e, err := bolt.Open(t.Context(), c)
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
@@ -442,7 +474,7 @@ func TestRunner_SurvivesKilledClusterNodes(t *testing.T) {
 	for _, p := range alive {
 		p.expect(t, "ready")
 	}
-	e, err := jetstream.Dial(t.Context(), remote(url))
+	e, err := nats.Dial(t.Context(), remote(url))
 	if err != nil {
 		t.Fatalf("dial: %v", err)
 	}

@@ -27,7 +27,7 @@ func (r *Runner) List(ctx context.Context, before string) iter.Seq2[View, error]
 	}
 }
 
-// viewOfHead returns what a head tells of a conversation; false: it is not one of ours.
+// viewOfHead returns the conversation that a head describes; false: it is not one of ours.
 func (r *Runner) viewOfHead(ctx context.Context, head store.Head) (v View, ok bool, err error) {
 	l := &log{id: head.ID}
 	if head.First.Type == created {

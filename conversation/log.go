@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -43,10 +44,13 @@ type log struct {
 	state  turn.State
 	sealed turn.Status     // of the last turn that has ended; "": none has
 	inputs []Input         // that wait for their turn
-	known  map[string]bool // ids of all inputs there have ever been
+	known  map[string]bool // ids of all inputs there have ever been; false: it was removed and had not come
 	now    current         // the turn in progress
 
 	untrue bool // it may not be as the record is, or not be all of it
+
+	message  turn.Event // the latest one, until something else happens in its turn; nil: none
+	repeated bool       // it was there twice
 
 	images map[string][]byte // the files of all images, by id
 	size   int               // of these files, in bytes
@@ -69,7 +73,7 @@ type current struct {
 	waits   *park      // the wait that it is in; nil: none
 	since   time.Time  // when the wait began
 	failed  policy.Run // of the supervisor's policy: workers that have failed in a row
-	due     time.Time  // when it is taken up again after the last of them; zero: at once
+	crash   *crash     // the last of them, while no worker has the turn; nil: there was none
 	asked   time.Time  // when the user was asked to approve a call last
 	left    bool       // its last worker has left it to the user, to one that asks another model, or in a pause
 	held    bool       // a worker has it, or has died of it
@@ -95,6 +99,9 @@ func (l *log) apply(r store.Record) error {
 
 // fold applies a record with this content.
 func (l *log) fold(r store.Record, content any) {
+	if l.known == nil {
+		l.known = map[string]bool{}
+	}
 	l.touched = r.Time
 	l.passGap(r)
 	switch c := content.(type) {
@@ -115,10 +122,13 @@ func (l *log) fold(r store.Record, content any) {
 		l.queue(Input{ID: r.Turn, Text: c.Text, Images: l.withFiles(c.Images), At: r.Time, Compact: c.Compact, Parent: c.Parent, UntilReset: c.UntilReset})
 	case wire.InputRemoved:
 		l.take(r.Turn)
+		if !l.known[r.Turn] {
+			l.known[r.Turn] = false
+		}
 		l.forgetFirst(r.Turn)
 	case steer:
-		for i := range l.inputs {
-			l.inputs[i].Steers = l.inputs[i].Steers || l.inputs[i].ID == r.Turn
+		if in := l.input(r.Turn); in != nil {
+			in.Steers = true
 		}
 	case wire.Turn:
 		l.event(r, c.Event)
@@ -130,12 +140,9 @@ func (l *log) fold(r store.Record, content any) {
 // queue applies an input: a new one, or another text for one that waits.
 func (l *log) queue(in Input) {
 	l.noteFirst(in)
-	if i := slices.IndexFunc(l.inputs, func(there Input) bool { return there.ID == in.ID }); i >= 0 {
-		l.inputs[i].Text = in.Text
+	if there := l.input(in.ID); there != nil {
+		there.Text = in.Text
 		return
-	}
-	if l.known == nil {
-		l.known = map[string]bool{}
 	}
 	l.known[in.ID] = true
 	l.inputs = append(l.inputs, in)
@@ -148,12 +155,13 @@ func (l *log) take(id string) {
 
 // progress applies a note about the turn in progress.
 func (l *log) progress(r store.Record, n note) {
+	l.message, l.repeated = nil, false
 	l.open(r.Turn, r.Time)
 	switch n := n.(type) {
 	case run:
 		l.waited(r.Time)
 		l.begin(r.Turn)
-		l.now.epoch, l.now.job, l.now.run, l.now.failed, l.now.due, l.now.held = n.Epoch, n.Job, n.Run, n.Failed, time.Time{}, true
+		l.now.epoch, l.now.job, l.now.run, l.now.failed, l.now.crash, l.now.held = n.Epoch, n.Job, n.Run, n.Failed, nil, true
 		l.now.claimed, l.now.proven, l.now.left = r.Time, false, false
 		l.now.lost = l.now.lost && n.Epoch > 1
 	case park:
@@ -163,7 +171,7 @@ func (l *log) progress(r store.Record, n note) {
 		}
 		l.now.run, l.now.waits, l.now.since, l.now.held, l.now.proven = n.Run, &n, r.Time, n.Held, true
 	case crash:
-		l.now.failed, l.now.due, l.now.held = n.Run, n.WakeAt, false
+		l.now.failed, l.now.crash, l.now.held = n.Run, &n, false
 	case survive:
 		l.now.proven = true
 		if r.Time.Sub(l.now.claimed) >= longLife {
@@ -187,8 +195,8 @@ func (l *log) open(id string, at time.Time) {
 
 // begin takes the input of a turn that a worker has taken out of the queue: from here on it does not change.
 func (l *log) begin(id string) {
-	if i := slices.IndexFunc(l.inputs, func(in Input) bool { return in.ID == id }); i >= 0 {
-		l.now.input, l.now.parent, l.now.untilReset = l.inputs[i], l.inputs[i].Parent, l.inputs[i].UntilReset
+	if in := l.input(id); in != nil {
+		l.now.input, l.now.parent, l.now.untilReset = *in, in.Parent, in.UntilReset
 		l.take(id)
 	}
 }
@@ -216,8 +224,27 @@ func (l *log) spent(at time.Time) turn.Metrics {
 	return m
 }
 
+// repeats reports whether an event is in the log for the second time: older versions appended a message again whose
+// append a server had refused that was not the leader any more.
+func (l *log) repeats(r store.Record, e turn.Event) bool {
+	switch e.(type) {
+	case turn.Start:
+		return l.now.id == r.Turn && l.state.Next() != nil
+	case turn.UserMessage, turn.AssistantMessage:
+		l.repeated = reflect.DeepEqual(e, l.message)
+		l.message = e
+	case turn.Usage: // of the message before
+	default:
+		l.message, l.repeated = nil, false
+	}
+	return l.repeated
+}
+
 // event applies an event of a turn.
 func (l *log) event(r store.Record, e turn.Event) {
+	if l.repeats(r, e) {
+		return
+	}
 	if _, steers := e.(turn.UserMessage); !steers { // an early probe takes it up, and the wait goes on
 		l.waited(r.Time)
 	}

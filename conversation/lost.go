@@ -15,7 +15,7 @@ import (
 )
 
 // A store may lose a part of a log: a file was cut or a block was damaged. The rest of the conversation can be
-// read and goes on. What cannot be known is how far the turns have come that were not over before: their tools
+// read and continues. What cannot be known is how far the turns have come that were not over before: their tools
 // may have run. So these turns are sealed as failed, and the user decides.
 
 // lose notes that records are missing or were changed. What has happened since the store has noticed is not
@@ -56,7 +56,7 @@ func (l *log) passGap(r store.Record) {
 
 // incomplete reports whether a part of a turn's record was lost, or may have been.
 func (l *log) incomplete(turnID string) bool {
-	return l.now.id == turnID && l.now.lost || l.waits(turnID) && slices.Contains(l.doubt, turnID)
+	return l.now.id == turnID && l.now.lost || l.input(turnID) != nil && slices.Contains(l.doubt, turnID)
 }
 
 // failIncomplete claims a turn of whose record a part was lost, and seals it.
@@ -131,7 +131,7 @@ func (r *Runner) heal(ctx context.Context, conversation string, loss store.Loss,
 	if l.idle() {
 		return r.enqueueNext(ctx, l)
 	}
-	job := newJob(l.id, l.now.id, payload{Lost: noticed})
+	job := newJob(l, l.now.id, payload{Lost: noticed})
 	if l.now.held || l.now.lost || l.now.abort || l.due().IsZero() {
 		return r.enqueueAccepted(ctx, job)
 	}

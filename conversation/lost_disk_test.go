@@ -8,25 +8,28 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
-	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/bolt"
+	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// The file with the end of a turn is cut on the disk, or a message in the middle of it is damaged. The turn is
-// over all the same, and the conversation goes on.
+// A record of a turn is damaged on the disk, or all of its end. The turn ends all the same, and the conversation
+// continues.
 func TestRunner_DamagedFileFailsTurnOnly(t *testing.T) {
-	for name, harm := range map[string]func([]byte) []byte{
-		"the last 7 bytes cut":           func(data []byte) []byte { return data[:len(data)-7] },
-		"cut behind the claim":           func(data []byte) []byte { return data[:bytes.Index(data, []byte("turn-running"))+200] },
-		"a bit flipped in the answer":    func(data []byte) []byte { return flip(data, "the answer") },
-		"a bit flipped in the beginning": func(data []byte) []byte { return flip(data, "user-message") },
+	for name, texts := range map[string][]string{
+		"its end":              {"turn-sealed"},
+		"all behind its claim": {"model-requested", "assistant-message", "usage", "turn-sealed"},
+		"its answer":           {"the answer"},
+		"its beginning":        {"user-message"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := jetstream.Config{Dir: t.TempDir(), Reserve: 1}
+			config := bolt.Config{Dir: t.TempDir(), Reserve: 1}
 			h := newFixture(t, llmtest.Says("the answer"))
 			h.engine = opened(t, config)
 			h.config.Store = h.engine
@@ -37,14 +40,7 @@ func TestRunner_DamagedFileFailsTurnOnly(t *testing.T) {
 			end()
 			shut(t, h.engine)
 
-			block := filepath.Join(config.Dir, "store", "jetstream", "$G", "streams", "CONVERSATIONS", "msgs", "1.blk")
-			data, err := os.ReadFile(block)
-			if err != nil {
-				t.Fatalf("read the block: %v", err)
-			}
-			if err := os.WriteFile(block, harm(data), 0o600); err != nil {
-				t.Fatalf("write the block: %v", err)
-			}
+			damage(t, filepath.Join(config.Dir, "conversations.db"), texts)
 
 			h.engine = opened(t, config)
 			h.config.Store, h.model = h.engine, llmtest.New(large, llmtest.Says("another answer"))
@@ -70,8 +66,47 @@ func TestRunner_DamagedFileFailsTurnOnly(t *testing.T) {
 	}
 }
 
-// flip flips a bit of the first place of a text.
-func flip(data []byte, text string) []byte {
-	data[bytes.Index(data, []byte(text))] ^= 1
-	return data
+// The job of a turn is damaged on the disk. It is dropped, and the turn gets another one.
+func TestRunner_DamagedJobIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config := bolt.Config{Dir: t.TempDir(), Reserve: 1}
+		h := newFixture(t, llmtest.Says("the answer"))
+		h.engine = opened(t, config)
+		h.config.Store = h.engine
+		desk := conversation.New(h.config)
+		c := h.create(desk)
+		id := h.say(desk, c, "hello")
+		shut(t, h.engine)
+
+		damage(t, filepath.Join(config.Dir, "conversations.db"), []string{`{"conversation":`})
+		time.Sleep(2 * time.Minute)
+
+		h.engine = opened(t, config)
+		h.config.Store = h.engine
+		runner, end := h.runner()
+		time.Sleep(time.Minute)
+		health, err := h.engine.Health(t.Context())
+		if got := turns(t, runner, c); got[id] != turn.Done || err != nil || len(health.Losses) != 1 || !health.Losses[0].Jobs || health.Due+health.Leased > 0 {
+			t.Errorf("got the turns %v and %+v, %v; want %s done, and one lost job", got, health, err, id)
+		}
+		end()
+		shut(t, h.engine)
+	})
+}
+
+// damage flips a bit in every place of a file that has one of some texts: pages that are free have copies.
+func damage(t *testing.T, file string, texts []string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("read the file: %v", err)
+	}
+	for _, text := range texts {
+		flipped := []byte(text)
+		flipped[0] ^= 1
+		data = bytes.ReplaceAll(data, []byte(text), flipped)
+	}
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatalf("write the file: %v", err)
+	}
 }

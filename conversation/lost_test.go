@@ -85,7 +85,7 @@ func history(t *testing.T, r *conversation.Runner, c string) (all []string) {
 const lostMessage = "error: part of this conversation's record was lost: "
 
 // Two turns have been answered. Whatever part of their record is lost, the rest can be read, nothing is asked
-// again, no turn runs for ever, and the conversation goes on.
+// again, no turn runs for ever, and the conversation continues.
 func TestRunner_ConversationWithHoleGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t, llmtest.Says("one"), llmtest.Says("two"))
@@ -187,7 +187,7 @@ func TestRunner_TurnWithLostEndIsSealedFailed(t *testing.T) {
 	})
 }
 
-// Jobs are lost, and the log is whole: what waits for its turn or for its provider goes on, and what is over
+// Jobs are lost, and the log is whole: what waits for its turn or for its provider continues, and what is over
 // stays over.
 func TestRunner_LostJobsAreEnqueuedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // ErrNotWaiting is returned where a turn is to move to another model and does not wait for its own.
 var ErrNotWaiting = errors.New("the turn does not wait for its model")
 
-// errMoved ends the work on a turn that has moved to another model: it goes on at once with another agent.
+// errMoved ends the work on a turn that has moved to another model: it continues at once with another agent.
 var errMoved = fmt.Errorf("the turn has moved to another model: %w", retry.ErrParked)
 
 // move is the record of a turn that has moved to another model.
@@ -24,7 +24,7 @@ type move struct {
 }
 
 // Move lets the turn in progress, which waits for its model, ask another one at once. A gateway that holds its request
-// is left. The budgets of its policy begin anew, and its fallbacks stay. Turns after it ask the model that Change has
+// is left. The budgets of its policy start over, and its fallbacks stay. Turns after it ask the model that Change has
 // set. Readers get a [turn.Switched].
 func (r *Runner) Move(ctx context.Context, conversation, model string) error {
 	l, err := r.load(ctx, conversation)
@@ -56,7 +56,7 @@ func (r *Runner) Move(ctx context.Context, conversation, model string) error {
 	if l.now.held { // its worker hands it back, or has died, and its job comes again
 		return r.Store.Publish(ctx, control(conversation, id), []byte(sayLook))
 	}
-	return r.enqueueAccepted(ctx, newJob(conversation, id, payload{Woken: true, Now: true}))
+	return r.enqueueAccepted(ctx, newJob(l, id, payload{Woken: true, Now: true}))
 }
 
 // waitsFor returns why the turn in progress waits, in a wait of its own or at a gateway that holds its request, which
@@ -83,7 +83,7 @@ func (l *log) moved(m move, at time.Time) {
 func (w *worker) resumeMoved(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if w.shown {
-		if err := w.keep(ctx, w.runner.Store.Append, turn.Restarted{}); err != nil {
+		if err := w.keep(ctx, nil, turn.Restarted{}); err != nil {
 			return err
 		}
 	}

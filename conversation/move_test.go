@@ -31,7 +31,7 @@ func (h *fixture) twoModels() (small *llmtest.Model) {
 }
 
 // A turn that waits for its model asks another one at once, whether a worker holds it or it is parked, and whichever
-// runner is told.
+// runner knows.
 func TestMove_AsksTheOtherModelAtOnce(t *testing.T) {
 	for name, at := range map[string]time.Duration{"held by its worker": 2 * time.Second, "parked": 50 * time.Second} {
 		t.Run(name, func(t *testing.T) {

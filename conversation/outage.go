@@ -52,9 +52,6 @@ func (r *Runner) followOutages(ctx context.Context) error {
 func (o *outages) set(f store.Entry) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.entries == nil {
-		o.entries = map[string]store.Entry{}
-	}
 	if f.Value == nil {
 		delete(o.entries, f.Key)
 		return
@@ -65,7 +62,7 @@ func (o *outages) set(f store.Entry) {
 // downKey is the key of a model's entry: a model's name may have any characters.
 func downKey(name llm.Name) string { return outagesBelow + "." + jobID(name.Provider, name.Model) }
 
-// of returns the report about a model and its entry; false: there is none.
+// of returns the report about a model and its entry, and whether there is one.
 func (o *outages) of(name llm.Name) (found outageReport, f store.Entry, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -73,7 +70,7 @@ func (o *outages) of(name llm.Name) (found outageReport, f store.Entry, ok bool)
 	return found, f, ok && json.Unmarshal(f.Value, &found) == nil
 }
 
-// sharedFault returns the fault of a model that another runner has just met; nil: there is none.
+// sharedFault returns the fault of a model that another runner has just met, or nil.
 func (r *Runner) sharedFault(name llm.Name) *fault.Error {
 	found, _, ok := r.outages.of(name)
 	if !ok || found.Host == r.id || time.Since(found.At) > fresh {
@@ -86,7 +83,7 @@ func (r *Runner) sharedFault(name llm.Name) *fault.Error {
 }
 
 // shareOutcome reports the outcome of a try to the other runners; nil: it passed. An
-// outage is reported once this runner's own breaker has found it: one fault is none.
+// outage is reported once this runner's own breaker has found it: a single fault is not an outage.
 func (r *Runner) shareOutcome(ctx context.Context, name llm.Name, f *fault.Error) {
 	_, entry, known := r.outages.of(name)
 	entry.Key = downKey(name)

@@ -15,9 +15,11 @@ import (
 // wait waits for the next try: here if the wait is short, else the turn is parked.
 func (w *worker) wait(ctx context.Context, n policy.Wait) error {
 	err := w.waitOrPark(ctx, n)
-	w.urged = errors.Is(err, retry.ErrEarlyProbe) && w.takeRetryRequest()
+	w.urged = errors.Is(err, retry.ErrEarlyProbe) && w.retryAsked.Swap(false)
 	if err == nil || w.urged {
-		w.runner.noteTry(ctx, w.log.id)
+		if tries, ok := w.runner.waits.try(w.log.id); ok {
+			w.runner.announce(ctx, w.log.id, &tries)
+		}
 	}
 	return err
 }
@@ -27,7 +29,7 @@ func (w *worker) wait(ctx context.Context, n policy.Wait) error {
 func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
 	if w.rest != nil {
 		w.rest = nil
-		w.setRetryRequested(true)
+		w.retryAsked.Store(true)
 		return retry.ErrEarlyProbe
 	}
 	stays := n.Verdict.Wait <= w.runner.ParkAfter
@@ -46,17 +48,17 @@ func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
 		return errAborted // no worker is to resume it
 	case !stays:
 		return w.park(context.WithoutCancel(ctx), n) // a request to retry meanwhile wakes the turn again
-	case w.retryRequested():
+	case w.retryAsked.Load():
 		return retry.ErrEarlyProbe
 	}
 	err := w.pausable(ctx, func(ctx context.Context) error { return w.caller.Wait(ctx, n.Verdict.Wait) })
-	if err == nil && w.retryRequested() {
+	if err == nil && w.retryAsked.Load() {
 		err = retry.ErrEarlyProbe
 	}
 	return err
 }
 
-// recordWait records a wait, and tells of it. stays: this worker waits.
+// recordWait records and publishes a wait. stays: this worker waits.
 func (w *worker) recordWait(ctx context.Context, n policy.Wait, stays bool) error {
 	p, err := park{turn.Retry{Name: w.asked, Wait: n}, stays, w.shown}.redacted()
 	if err == nil {
@@ -84,29 +86,6 @@ func (w *worker) isParked(n policy.Wait) bool {
 	return last != nil && last.Run.Tries == n.Run.Tries
 }
 
-// setRetryRequested notes whether a user has asked for the next try.
-func (w *worker) setRetryRequested(now bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.retryAsked = now
-}
-
-// takeRetryRequest reports what retryRequested does, and ends the request.
-func (w *worker) takeRetryRequest() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	asked := w.retryAsked
-	w.retryAsked = false
-	return asked
-}
-
-// retryRequested reports whether a user has asked for the next try since its wait was told of.
-func (w *worker) retryRequested() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.retryAsked
-}
-
 // believedFor is for how long a stated reset of a usage window is believed, as the breaker does. The try by which the
 // turn then asks whether it is open costs no retry.
 const believedFor = 15 * time.Minute
@@ -117,7 +96,7 @@ func (w *worker) park(ctx context.Context, n policy.Wait) error {
 	if asks := time.Now().Add(believedFor); n.Verdict.Window && asks.Before(due) {
 		due = asks
 	}
-	if err := w.runner.Store.Schedule(ctx, newJob(w.log.id, w.turn, payload{Woken: due.Before(n.Due)}), due); err != nil {
+	if err := w.runner.Store.Schedule(ctx, w.newJob(payload{Woken: due.Before(n.Due)}), due); err != nil {
 		return err
 	}
 	w.runner.parked.add(w.asked.Provider, w.log.id, w.turn)

@@ -36,8 +36,7 @@ func (r *Runner) Pause(ctx context.Context, conversation string) error {
 		}
 		return nil
 	}
-	err = r.append(ctx, l, "", goesOn, one(wire.ConversationPaused{ConversationID: l.id}))
-	if err != nil && !errors.Is(err, errKnown) {
+	if err := r.append(ctx, l, "", goesOn, one(wire.ConversationPaused{ConversationID: l.id})); err != nil {
 		return err
 	}
 	if w := l.wait(); w != nil {
@@ -63,7 +62,7 @@ func (r *Runner) IsPaused(ctx context.Context, conversation string) bool {
 	return known && !since.IsZero()
 }
 
-// Resume ends the pause of a conversation. A wait goes on until its instant, or ends at once if that has passed. The
+// Resume ends the pause of a conversation. A wait lasts until its instant, or ends at once if that has passed. The
 // pause counts against no limit of time. To resume a conversation that is not paused changes nothing.
 func (r *Runner) Resume(ctx context.Context, conversation string) error {
 	l, err := r.load(ctx, conversation)
@@ -74,7 +73,7 @@ func (r *Runner) Resume(ctx context.Context, conversation string) error {
 	for err == nil && l.isPaused() {
 		next := l.next()
 		if next != "" { // its job comes first: one that may go on always has one
-			err = r.Store.Schedule(ctx, newJob(conversation, next, payload{}), time.Now().Add(resumeDelay))
+			err = r.Store.Schedule(ctx, newJob(l, next, payload{}), time.Now().Add(resumeDelay))
 		}
 		if err == nil {
 			err = r.appendResumed(ctx, l, next)
@@ -93,7 +92,7 @@ func (r *Runner) Resume(ctx context.Context, conversation string) error {
 	if w := l.wait(); w != nil {
 		r.noteWait(ctx, *w)
 	}
-	return r.enqueueAccepted(context.WithoutCancel(ctx), newJob(conversation, next, payload{}))
+	return r.enqueueAccepted(context.WithoutCancel(ctx), newJob(l, next, payload{}))
 }
 
 // appendResumed records that a conversation is resumed, if a turn is still the next one.
@@ -107,14 +106,10 @@ func (r *Runner) appendResumed(ctx context.Context, l *log, next string) error {
 		}
 		return nil
 	}
-	err := r.append(ctx, l, "", paused, one(wire.ConversationResumed{ConversationID: l.id}))
-	if errors.Is(err, errKnown) {
-		return nil
-	}
-	return err
+	return r.append(ctx, l, "", paused, one(wire.ConversationResumed{ConversationID: l.id}))
 }
 
-// next returns the turn in progress, or the one that begins next; "": there is none.
+// next returns the turn in progress, or the one that begins next, or "".
 func (l *log) next() string {
 	if l.idle() && len(l.inputs) > 0 {
 		return l.inputs[0].ID
@@ -197,10 +192,8 @@ func (w *worker) pausable(ctx context.Context, wait func(context.Context) error)
 // of an answer that is void was shown.
 func (w *worker) setAside(ctx context.Context, clean bool) error {
 	ctx = context.WithoutCancel(ctx)
-	if w.log.now.held {
-		if err := w.appendNote(ctx, release{Clean: clean}); err != nil {
-			return err
-		}
+	if err := w.letGo(ctx, clean); err != nil {
+		return err
 	}
 	if wait := w.log.wait(); wait != nil {
 		w.runner.noteWait(ctx, *wait)
@@ -210,5 +203,5 @@ func (w *worker) setAside(ctx context.Context, clean bool) error {
 	if w.log.isPaused() {
 		return nil
 	}
-	return w.runner.enqueueAccepted(ctx, newJob(w.log.id, w.turn, payload{})) // resumed meanwhile
+	return w.runner.enqueueAccepted(ctx, w.newJob(payload{})) // resumed meanwhile
 }

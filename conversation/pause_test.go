@@ -56,7 +56,7 @@ func exchange(events []string) (some []string) {
 }
 
 // A turn that waits asks its model no more while its conversation is paused, whether a worker holds it or it is parked,
-// and goes on in its wait when it is resumed.
+// and continues in its wait when it is resumed.
 func TestPause_AWaitThatGoesOn(t *testing.T) {
 	for name, at := range map[string]time.Duration{"held by its worker": 2 * time.Second, "parked": 50 * time.Second} {
 		t.Run(name, func(t *testing.T) {

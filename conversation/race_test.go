@@ -389,7 +389,7 @@ func TestSteer_OnlyTurnInProgress(t *testing.T) {
 	})
 }
 
-// A reader who says now as soon as the wait is told of does not say it in vain.
+// A reader who says now as soon as the wait is reported does not say it for nothing.
 func TestRetryNow_AsWaitBegins(t *testing.T) {
 	for _, n := range []int32{1, 5} {
 		for name, place := range map[string]func(*hookStore, func(string)){

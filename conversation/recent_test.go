@@ -10,7 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
-	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/bolt"
 )
 
 // newest says briefly which conversations are the newest.
@@ -126,7 +126,7 @@ func BenchmarkRecent(b *testing.B) {
 		read bool
 	}{{"known", false}, {"read", true}} {
 		b.Run(c.name, func(b *testing.B) {
-			store, err := jetstream.Open(b.Context(), jetstream.Config{Dir: b.TempDir()})
+			store, err := bolt.Open(b.Context(), bolt.Config{Dir: b.TempDir()})
 			if err != nil {
 				b.Fatalf("open: %v", err)
 			}

@@ -15,7 +15,7 @@ import (
 const chunk = 64 << 10
 
 // Restore puts a conversation into the store whose records are from another one, all of them from the first
-// on, and has what was in progress there go on here: a turn that waits does so until the same instant, with
+// on, and has what was in progress there continue here: a turn that waits does so until the same instant, with
 // what it has waited already. Where it was being worked on, that worker is taken for dead; so stop all
 // runners of the other store before its records are read.
 //
@@ -94,7 +94,7 @@ func same(a, b store.Record) bool {
 	return bytes.Equal(a.Body, b.Body) || bytes.Equal(canonical(a.Body), canonical(b.Body))
 }
 
-// canonical returns JSON in one form; nil: it is none.
+// canonical returns JSON in one form, or nil if it is not JSON.
 func canonical(text json.RawMessage) []byte {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -102,10 +102,7 @@ func canonical(text json.RawMessage) []byte {
 	if d.Decode(&v) != nil {
 		return nil
 	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
+	out, _ := json.Marshal(v) // what JSON can say can be said again
 	return out
 }
 
@@ -142,7 +139,7 @@ func (r *Runner) enqueueRestored(ctx context.Context, conversation string) error
 	if w := l.now.waits; w != nil {
 		r.parked.add(w.Name.Provider, conversation, l.now.id)
 	}
-	t := newJob(conversation, l.now.id, payload{})
+	t := newJob(l, l.now.id, payload{})
 	if due := l.due(); !due.IsZero() && !l.now.abort {
 		return r.Store.Schedule(ctx, t, due)
 	}

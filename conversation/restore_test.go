@@ -169,7 +169,7 @@ func TestRestore_CanBeRepeated(t *testing.T) {
 	})
 }
 
-// counting lets a process die after so many appends.
+// counting lets a process die after a given number of appends.
 type counting struct {
 	*dyingStore
 	left int

@@ -39,7 +39,7 @@ type Config struct {
 
 	Breakers   *breaker.Set         // of the providers; nil: the runner has a set of its own
 	Name       string               // of this runner, in the logs of conversations; "": none
-	Workers    int                  // turns in progress at the same time, without parked ones; 0: 64
+	Workers    int                  // turns in progress at the same time, without parked ones and those at a paused breaker; 0: 64
 	ParkAfter  time.Duration        // a wait up to this stays with its worker; 0: 30 s
 	Supervisor func() policy.Policy // returns when a turn is taken up again after its worker failed; nil: policy.Worker
 	OnEvent    func(Event)          // called by the workers, maybe several at once; nil: none
@@ -55,6 +55,8 @@ type Runner struct {
 	outages outages
 	parked  parkedTurns
 	trials  trials
+
+	recovered chan string // upstreams that other callers have found to answer again
 
 	waits  waits
 	recent recent
@@ -92,7 +94,12 @@ func New(c Config) *Runner {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Runner{Config: c, id: rand.Text()}
+	return &Runner{
+		Config: c, id: rand.Text(), recovered: make(chan string, recoveredBound),
+		cache: cache{logs: map[string]*log{}}, outages: outages{entries: map[string]store.Entry{}}, trials: trials{now: map[string]bool{}},
+		parked: parkedTurns{turns: map[string]map[string]string{}},
+		waits:  waits{turns: map[string]*packedWait{}, at: map[string]int{}},
+	}
 }
 
 // Run works on turns until ctx ends. It then hands back the turns in progress, which
@@ -107,6 +114,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 	})
 	all.Go(func() { r.follow(ctx, r.followOutages, "outage feed lost, using local detection") })
+	all.Go(func() { r.follow(ctx, r.sweepAgain, "search for turns without a job failed") })
 	all.Go(func() { r.follow(ctx, r.followUpstreams, "recovery feed lost, parked turns resume when they are due") })
 	for {
 		select {
@@ -126,12 +134,16 @@ func (r *Runner) Run(ctx context.Context) error {
 			}
 			continue
 		}
+		leave := sync.OnceFunc(func() { <-free })
 		all.Go(func() {
-			defer func() { <-free }()
-			r.serve(ctx, claim)
+			defer leave()
+			r.serve(context.WithValue(ctx, leaveKey{}, leave), claim)
 		})
 	}
 }
+
+// leaveKey is that of what frees the place of a worker among [Config.Workers], once.
+type leaveKey struct{}
 
 // follow follows a feed of the store until ctx ends or the store is closed, again after a failure, which is
 // logged.
@@ -150,11 +162,15 @@ func (r *Runner) follow(ctx context.Context, feed func(context.Context) error, l
 
 // serve executes a leased job.
 func (r *Runner) serve(ctx context.Context, c store.Lease) {
-	done := make(chan struct{})
+	handled, done := context.WithCancel(context.WithoutCancel(ctx))
 	var beat sync.WaitGroup
-	beat.Go(func() { extendLease(c, done) })
+	beat.Go(func() {
+		for retry.Sleep(handled, extendInterval) == nil {
+			_ = c.Extend() // if it is lost, the fence tells
+		}
+	})
 	err := r.handle(ctx, c.Job())
-	close(done)
+	done()
 	beat.Wait()
 	_, damaged := errors.AsType[*store.Damage](err)
 	switch {
@@ -184,17 +200,3 @@ const (
 	extendInterval = 10 * time.Second // how often a lease is extended
 	feedDelay      = 5 * time.Second  // until a feed that was lost is followed again
 )
-
-// extendLease extends a lease until done is closed.
-func extendLease(c store.Lease, done <-chan struct{}) {
-	tick := time.NewTicker(extendInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-tick.C:
-			_ = c.Extend() // if it is lost, the fence tells
-		}
-	}
-}

@@ -393,7 +393,7 @@ func TestSteer_InAWaitIsHeardByTheNextTry(t *testing.T) {
 	}
 }
 
-// A reader may go on behind the number of any event that it has seen, also one that passes by while messages are
+// A reader may continue after the number of any event that it has seen, also one that passes by while messages are
 // queued: numbers never go back, and it gets each of the events that are kept once.
 func TestAttach_GoesOnBehindAnyEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -504,7 +504,7 @@ func TestRetryNow_EndsWait(t *testing.T) {
 	}
 }
 
-// The try costs nothing if it fails: the wait goes on as it was, with or without a worker.
+// The try costs nothing if it fails: the wait continues as it was, with or without a worker.
 func TestRetryNow_CostsNoAttempt(t *testing.T) {
 	for _, after := range []time.Duration{2 * time.Second, 3 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {

@@ -28,11 +28,7 @@ func (r *Runner) Change(ctx context.Context, conversation string, s Settings) er
 		}
 		return nil
 	}
-	err = r.append(ctx, l, "", differ, one(wire.ConversationChanged{ConversationID: l.id, Settings: s}))
-	if errors.Is(err, errKnown) {
-		return nil
-	}
-	return err
+	return r.append(ctx, l, "", differ, one(wire.ConversationChanged{ConversationID: l.id, Settings: s}))
 }
 
 // caption is what lists show of a conversation. They read the first record of a log and the last one, so each that
@@ -72,17 +68,9 @@ func (l *log) addCaption(records []store.Record) error {
 }
 
 // headline returns the settings of a conversation as lists show them: those of its first record, as far as the last
-// one does not tell of others. c is what that one tells of the turns that have begun and of a pause.
+// one has no others in it. c has the turns that have begun, and a pause, as that one states them.
 func (r *Runner) headline(ctx context.Context, s Settings, head store.Head) (now Settings, c caption) {
-	s, c = captioning(s, head.Last)
-	if s.Title == "" && head.Last.Type != created {
-		s.Title = r.firstWords(ctx, head.ID)
-	}
-	return s, c
-}
-
-// captioning returns settings and the caption as far as the last record of a log tells of them.
-func captioning(s Settings, last store.Record) (now Settings, c caption) {
+	last := head.Last
 	var found captioned
 	if json.Unmarshal(last.Body, &found) == nil && found.Caption != nil {
 		c = *found.Caption
@@ -91,12 +79,15 @@ func captioning(s Settings, last store.Record) (now Settings, c caption) {
 	switch last.Type {
 	case changed:
 		if now, err := read[Settings](last); err == nil {
-			return now, c
+			s = now
 		}
 	case paused:
 		c.Paused = last.Time
 	case resumed:
 		c.Paused = time.Time{}
+	}
+	if s.Title == "" && last.Type != created {
+		s.Title = r.firstWords(ctx, head.ID)
 	}
 	return s, c
 }

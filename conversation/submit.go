@@ -98,11 +98,6 @@ func WithParent(ctx context.Context, parent string) context.Context {
 	return context.WithValue(ctx, parentKey{}, parent)
 }
 
-func parentOf(ctx context.Context) string {
-	parent, _ := ctx.Value(parentKey{}).(string)
-	return parent
-}
-
 // inputDelay is how long a worker waits for the input of a job that it has.
 const inputDelay = 10 * time.Second
 
@@ -125,40 +120,32 @@ func (r *Runner) accept(ctx context.Context, conversation, id string, in wire.In
 		return "", err
 	}
 	began := time.Now()
-	if err := r.Store.Enqueue(ctx, newJob(conversation, id, payload{})); err != nil {
+	if err := r.Store.Enqueue(ctx, newJob(l, id, payload{})); err != nil {
 		return "", err
 	}
-	if err := r.recordInput(ctx, l, id, in, may); err != nil {
-		return "", err
-	}
-	if time.Since(began) > inputDelay/2 { // its job may not have waited so long
-		if err := r.enqueueAccepted(context.WithoutCancel(ctx), newJob(conversation, id, payload{})); err != nil {
-			return "", err
-		}
-	}
-	return id, nil
-}
-
-// recordInput appends an input to the log, if it is not there yet and may be taken.
-func (r *Runner) recordInput(ctx context.Context, l *log, id string, in wire.InputQueued, may func(*log) error) error {
-	in.Ref, in.Parent = wire.Ref{ConversationID: l.id, TurnID: id}, parentOf(ctx)
+	in.Ref = wire.Ref{ConversationID: l.id, TurnID: id}
+	in.Parent, _ = ctx.Value(parentKey{}).(string)
 	missing := func(l *log) error {
 		if l.known[id] {
 			return errKnown
 		}
 		return may(l)
 	}
-	err := r.append(ctx, l, id, missing, one(in))
-	if errors.Is(err, errKnown) {
-		return nil
+	if err := r.append(ctx, l, id, missing, one(in)); err != nil {
+		return "", err
 	}
-	return err
+	if time.Since(began) > inputDelay/2 { // its job may not have waited so long
+		if err := r.enqueueAccepted(context.WithoutCancel(ctx), newJob(l, id, payload{})); err != nil {
+			return "", err
+		}
+	}
+	return id, nil
 }
 
-// awaitInput waits until the input of a turn is in the log: its job was enqueued first. An input that does
-// not come was never accepted.
+// awaitInput waits until the input of a turn is in the log: its job was enqueued first. An input that does not come
+// was never accepted, and that is recorded: only an append proves that nothing was appended before.
 func (r *Runner) awaitInput(ctx context.Context, l *log, turnID string) error {
-	if l.known[turnID] {
+	if l.known[turnID] || l.now.id == turnID {
 		return nil
 	}
 	waiting, cancel := context.WithTimeout(ctx, inputDelay)
@@ -174,7 +161,13 @@ func (r *Runner) awaitInput(ctx context.Context, l *log, turnID string) error {
 			if ctx.Err() != nil {
 				return retry.ErrParked // the next runner waits for it
 			}
-			return nil
+			once := func(l *log) error {
+				if _, seen := l.known[turnID]; seen { // it has come, or a worker that had the job before has removed it
+					return errKnown
+				}
+				return nil
+			}
+			return r.append(ctx, l, turnID, once, one(wire.InputRemoved{Ref: wire.Ref{ConversationID: l.id, TurnID: turnID}}))
 		}
 	}
 	return err
@@ -203,12 +196,14 @@ func (r *Runner) changeInput(ctx context.Context, conversation, input string, co
 		return "", err
 	}
 	defer r.cache.put(l)
-	if q, edits := content.(wire.InputQueued); edits {
-		q.Images = l.imagesOf(input)
+	in := l.input(input)
+	if q, edits := content.(wire.InputQueued); edits && in != nil {
+		q.Images = in.Images
 		content = q
 	}
 	waiting := func(l *log) error {
-		if _, removes := content.(wire.InputRemoved); !l.waits(input) || !removes && l.empty(input) {
+		in := l.input(input)
+		if _, removes := content.(wire.InputRemoved); in == nil || !removes && (in.Text == "" || in.Compact) { // it says nothing: a model is to be asked again
 			return ErrNotQueued
 		}
 		return nil
@@ -290,5 +285,5 @@ func (r *Runner) Get(ctx context.Context, conversation string) (View, error) {
 
 // view returns the state of a conversation without its inputs.
 func (l *log) view() View {
-	return View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turns: l.turns, Turn: l.now.id, Wait: l.wait(), Approval: l.approval(), Paused: l.paused, Lost: l.lost}
+	return View{ID: l.id, Settings: l.settings, Created: l.born, Changed: l.touched, Last: l.at.N, Turns: l.turns, Turn: l.now.id, Wait: l.shownWait(), Approval: l.approval(), Paused: l.paused, Lost: l.lost}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
@@ -27,13 +28,10 @@ const (
 )
 
 // failed is the failure of a worker for a reason other than a provider.
-type failed struct{ err error }
-
-// Error returns the text of the error.
-func (f *failed) Error() string { return f.err.Error() }
+type failed struct{ error }
 
 // Unwrap returns the error.
-func (f *failed) Unwrap() error { return f.err }
+func (f *failed) Unwrap() error { return f.error }
 
 // errDied is the failure of a worker that has died with its process.
 var errDied = errors.New("the worker died soon after it took the turn up")
@@ -47,7 +45,7 @@ func (w *worker) supervise(ctx context.Context, f *failed, at time.Time) error {
 		run = policy.Run{}
 	}
 	next, verdict := w.runner.Supervisor().Next(run, &fault.Error{Kind: fault.Unavailable, Message: f.Error()}, false, at, rand.Float64())
-	w.runner.Log.Error("a worker failed", "turn", w.turn, "error", f.Error(), "failures", next.Tries, "wait", verdict.Wait, "stop", verdict.Stop)
+	w.runner.Log.Error("a worker failed", "turn", w.turn, "error", f.Error(), "failures", next.Tries, "wait", text.Exact(verdict.Wait), "stop", verdict.Stop)
 	if verdict.Stop != "" {
 		return w.giveUp(ctx, f, next.Tries)
 	}
@@ -58,14 +56,10 @@ func (w *worker) supervise(ctx context.Context, f *failed, at time.Time) error {
 	if err := w.appendNote(ctx, c); err != nil {
 		return err
 	}
-	w.announceRestart(ctx, c.retry(at))
-	return w.runner.Store.Schedule(ctx, newJob(w.log.id, w.turn, payload{}), c.WakeAt)
-}
-
-// announceRestart tells the readers of a turn, and Config.OnEvent, that another worker takes it up after a wait.
-func (w *worker) announceRestart(ctx context.Context, e turn.Retry) {
-	w.report(ctx, agent.Report{Name: e.Name, Event: e})
-	w.publish(ctx, e)
+	restart := c.retry(at)
+	w.report(ctx, agent.Report{Name: restart.Name, Event: restart})
+	w.publish(ctx, restart)
+	return w.runner.Store.Schedule(ctx, w.newJob(payload{}), c.WakeAt)
 }
 
 // giveUp ends a turn whose workers keep failing.
@@ -78,24 +72,15 @@ func (w *worker) giveUp(ctx context.Context, why error, failures int) error {
 }
 
 // proveLife notes that the worker of a turn lives, soon after its claim and much later, if workers of the
-// turn have failed before. The channel is closed when that is over; ctx ends it.
-func (w *worker) proveLife(ctx context.Context) <-chan struct{} {
-	over := make(chan struct{})
-	if w.log.now.failed.Tries == 0 {
-		close(over)
-		return over
-	}
-	go func() {
-		defer close(over)
-		for _, wait := range []time.Duration{soon, longLife - soon} {
-			if retry.Sleep(ctx, wait) != nil {
-				return
-			}
-			w.runner.trials.end(w.log.id, true)
-			_ = w.appendNote(ctx, survive{}) // that it lives is proven by others of its records, too
+// turn have failed before. It ends with ctx.
+func (w *worker) proveLife(ctx context.Context) {
+	for _, wait := range []time.Duration{soon, longLife - soon} {
+		if retry.Sleep(ctx, wait) != nil {
+			return
 		}
-	}()
-	return over
+		w.runner.trials.end(w.log.id, true)
+		_ = w.appendNote(ctx, survive{}) // that it lives is proven by others of its records, too
+	}
 }
 
 // trials are the suspicious turns that a process tries, until they have proven that they do not kill it. There
@@ -112,9 +97,6 @@ func (t *trials) begin(conversation string) bool {
 	defer t.mu.Unlock()
 	if len(t.now) > t.passed {
 		return false
-	}
-	if t.now == nil {
-		t.now = map[string]bool{}
 	}
 	t.now[conversation] = true
 	return true

@@ -220,3 +220,22 @@ func TestSupervisor_WaitIsShownToALateReader(t *testing.T) {
 		}
 	})
 }
+
+func TestRunner_GetHasTheWaitForAnotherWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFixture(t)
+		h.model = panics{}
+		h.config.Supervisor = func() policy.Policy {
+			return policy.Policy{Retries: 2, Backoff: policy.Backoff{Steps: []time.Duration{time.Minute}}}
+		}
+		runner, end := h.runner()
+		defer end()
+		c := h.create(runner)
+		h.say(runner, c, "hello")
+		time.Sleep(20 * time.Second)
+		v, err := runner.Get(t.Context(), c)
+		if err != nil || v.Wait == nil || v.Wait.Fault.Code != turn.WorkerFailed || time.Until(v.Wait.Due) != 40*time.Second {
+			t.Errorf("wait of a turn whose worker has failed: got %+v and error %v, want one with the code %q for 40 s", v.Wait, err, turn.WorkerFailed)
+		}
+	})
+}

@@ -65,7 +65,7 @@ func (l *log) renames(r store.Record) bool {
 // firstRecords is how many records are searched for the first words of a conversation: files of images may come first.
 const firstRecords = 16 + llm.MaxImages
 
-// firstWords returns the title of a conversation whose last record has none, as in logs of older programs and where
+// firstWords returns the title of a conversation whose last record lacks one, as in logs of older programs and where
 // that record changes it.
 func (r *Runner) firstWords(ctx context.Context, conversation string) string {
 	l := &log{id: conversation}

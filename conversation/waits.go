@@ -121,6 +121,16 @@ func (l *log) wait() *Wait {
 	return &w
 }
 
+// shownWait is wait, or the wait of the turn for another worker after one has failed.
+func (l *log) shownWait() *Wait {
+	if c := l.now.crash; c != nil && l.now.waits == nil {
+		w := (&park{Retry: c.retry(time.Now())}).of(l.id, l.settings.Title, l.now.id, l.now.began)
+		w.Paused = l.isPaused()
+		return &w
+	}
+	return l.wait()
+}
+
 // of returns a wait that was stored at a time as one of a turn.
 func (p *park) of(conversation, title, turnID string, at time.Time) Wait {
 	w := Wait{Conversation: conversation, Title: title, Turn: turnID, Began: p.Run.Started, Retry: p.Retry}
@@ -152,9 +162,6 @@ func (t *waits) found(w Wait) {
 
 func (t *waits) set(w Wait) {
 	t.remove(w.Conversation)
-	if t.turns == nil {
-		t.turns, t.at = map[string]*packedWait{}, map[string]int{}
-	}
 	t.turns[w.Conversation] = w.pack()
 	t.at[w.Name.Provider]++
 	t.listed = nil
@@ -273,11 +280,7 @@ func (t *waits) oldest(n int) []Wait {
 func (t *waits) counts() map[string]int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	counts := maps.Clone(t.at)
-	if counts == nil {
-		counts = map[string]int{}
-	}
-	return counts
+	return maps.Clone(t.at)
 }
 
 // of lists the turns that wait for a provider, in no order.
@@ -328,13 +331,6 @@ func (r *Runner) announce(ctx context.Context, conversation string, w *Wait) {
 func (r *Runner) noteWait(ctx context.Context, w Wait) {
 	r.waits.put(w)
 	r.announce(ctx, w.Conversation, &w)
-}
-
-// noteTry notes that a turn that has waited tries again.
-func (r *Runner) noteTry(ctx context.Context, conversation string) {
-	if w, ok := r.waits.try(conversation); ok {
-		r.announce(ctx, conversation, &w)
-	}
 }
 
 // dropWait notes that the turn of a conversation does not wait any more; turn "": whichever it is. It

@@ -22,9 +22,6 @@ type parkedTurns struct {
 func (w *parkedTurns) add(upstream, conversation, turnID string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.turns == nil {
-		w.turns = map[string]map[string]string{}
-	}
 	if w.turns[upstream] == nil {
 		w.turns[upstream] = map[string]string{}
 	}
@@ -124,6 +121,21 @@ func (r *Runner) announceRecovery(ctx context.Context, upstream string) {
 	}
 }
 
+// recoveredBound is how many upstreams may have recovered that the runner has not looked at.
+const recoveredBound = 64
+
+// Recovered wakes the turns that wait for a provider, as another caller of its breaker was answered after a fault. It
+// does not block.
+func (r *Runner) Recovered(provider string) {
+	if !r.parked.any(provider) {
+		return
+	}
+	select {
+	case r.recovered <- provider:
+	default: // the turns resume when they are due
+	}
+}
+
 // followUpstreams wakes the turns that wait for an upstream when it answers again, and
 // keeps the list of waiting turns up to date.
 func (r *Runner) followUpstreams(ctx context.Context) error {
@@ -141,10 +153,17 @@ func (r *Runner) followUpstreams(ctx context.Context) error {
 	var all sync.WaitGroup
 	defer all.Wait()
 	all.Go(func() { r.followWaits(ctx, said) })
-	for news := range heard {
-		all.Go(func() { r.wakeAll(ctx, string(news.Data)) })
+	for {
+		select {
+		case news, open := <-heard:
+			if !open {
+				return nil
+			}
+			all.Go(func() { r.wakeAll(ctx, string(news.Data)) })
+		case upstream := <-r.recovered:
+			all.Go(func() { r.wakeAll(ctx, upstream) })
+		}
 	}
-	return nil
 }
 
 // wakeAll wakes the parked turns that wait for an upstream, in a slow start.
@@ -155,7 +174,7 @@ func (r *Runner) wakeAll(ctx context.Context, upstream string) {
 	r.Breakers.Of(upstream).SlowStart(ctx, func(n int) int {
 		turns := r.parked.some(upstream, n)
 		for conversation, id := range turns {
-			err := r.enqueueAccepted(ctx, newJob(conversation, id, payload{Woken: true}))
+			err := r.enqueueAccepted(ctx, newJob(&log{id: conversation}, id, payload{Woken: true}))
 			if err != nil && ctx.Err() == nil {
 				r.Log.Warn("parked turn not woken", "turn", id, "error", err)
 			}

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ridethrough/ridethrough/agent"
@@ -30,9 +31,10 @@ type worker struct {
 	job        string // the id of the job that it executes
 	epoch      int
 	moves      int                         // of the turn when it took it
+	leave      func()                      // frees its place among the workers
 	parent     string                      // the traceparent of the turn's request; "": none
 	now        bool                        // a user has asked for the first try
-	retryAsked bool                        // a user has asked for the next one since its wait was told of
+	retryAsked atomic.Bool                 // a user has asked for the next one since its wait was told of
 	rest       *park                       // the wait in which a user has asked for it while no worker had the turn; nil: none
 	urged      bool                        // the try in progress is one that a user has asked for in a wait
 	caller     *sharedCaller               // of the breaker of the provider in use; nil: none
@@ -43,7 +45,7 @@ type worker struct {
 	asked      llm.Name                    // the model of the last retry
 	deferred   *turn.Retry                 // one that is told of when its wait is kept; nil: none is
 
-	mu   sync.Mutex // guards log, retryAsked, caller, endWait, held and deferred while the turn runs
+	mu   sync.Mutex // guards log, caller, endWait, held and deferred while the turn runs
 	stop context.CancelCauseFunc
 }
 
@@ -77,8 +79,8 @@ func (w *worker) work(ctx context.Context) error {
 		return w.resumeMoved(ctx)
 	case errors.Is(err, errPaused):
 		return w.setAside(ctx, !w.shown)
-	case errors.Is(err, errParked) && w.retryRequested(): // meanwhile
-		return w.runner.enqueueAccepted(context.WithoutCancel(ctx), newJob(w.log.id, w.turn, payload{Woken: true, Now: true}))
+	case errors.Is(err, errParked) && w.retryAsked.Load(): // meanwhile
+		return w.runner.enqueueAccepted(context.WithoutCancel(ctx), w.newJob(payload{Woken: true, Now: true}))
 	case errors.Is(err, errParked):
 		return nil
 	case errors.Is(err, retry.ErrParked):
@@ -100,11 +102,16 @@ func (w *worker) end(ctx context.Context, status turn.Status, events ...turn.Eve
 func (w *worker) seal(ctx context.Context, status turn.Status, events ...turn.Event) error {
 	name := w.model()
 	events = append(events, turn.Sealed{Status: status, Metrics: w.log.spent(time.Now())})
-	err := w.keep(ctx, w.runner.Store.Append, events...)
-	if err == nil {
-		w.reportEnd(ctx, name, events)
+	if err := w.keep(ctx, nil, events...); err != nil {
+		return err
 	}
-	return err
+	for _, e := range events {
+		switch e.(type) {
+		case turn.Start, turn.Error, turn.Sealed:
+			w.report(ctx, agent.Report{Name: name, Event: e})
+		}
+	}
+	return nil
 }
 
 // claim takes the turn: from here on other workers' appends are refused. It returns the events to begin with.
@@ -112,7 +119,7 @@ func (w *worker) claim(ctx context.Context) (input []turn.Event, err error) {
 	seen := w.log.now.epoch
 	free := func(l *log) error {
 		switch {
-		case l.idle() && !l.waits(w.turn):
+		case l.idle() && l.input(w.turn) == nil:
 			return errOver
 		case !l.idle() && l.now.id != w.turn || l.now.epoch > seen:
 			return errElsewhere
@@ -129,7 +136,7 @@ func (w *worker) claim(ctx context.Context) (input []turn.Event, err error) {
 	return input, err
 }
 
-// resumePoint returns how the turn stands: the events with which it goes on, the run
+// resumePoint returns how the turn stands: the events with which it continues, the run
 // of the policy, and how many workers have failed in a row.
 func (w *worker) resumePoint(now time.Time) (input []turn.Event, start, failed policy.Run) {
 	l := w.log
@@ -144,18 +151,21 @@ func (w *worker) resumePoint(now time.Time) (input []turn.Event, start, failed p
 	if l.state.Next() == nil {
 		return w.beginning(), start, failed
 	}
-	return w.resumption(), start, failed
+	if wait := l.now.waits; wait != nil && !wait.Held && !wait.Shown || l.now.left {
+		return nil, start, failed // nothing streams without a worker; after a wait that was held something may have
+	}
+	return []turn.Event{turn.Restarted{}}, start, failed
 }
 
 // beginning returns the events that begin the turn.
 func (w *worker) beginning() []turn.Event {
 	in := w.log.now.input
 	if w.log.now.id != w.turn {
-		i := slices.IndexFunc(w.log.inputs, func(in Input) bool { return in.ID == w.turn })
-		if i < 0 {
+		waiting := w.log.input(w.turn)
+		if waiting == nil {
 			return nil
 		}
-		in = w.log.inputs[i]
+		in = *waiting
 	}
 	switch {
 	case in.Compact:
@@ -164,14 +174,6 @@ func (w *worker) beginning() []turn.Event {
 		return []turn.Event{turn.Start{ID: w.turn}}
 	}
 	return turn.Begin(w.turn, in.Text, in.Images...)
-}
-
-// resumption returns the events with which a turn that is in progress goes on.
-func (w *worker) resumption() []turn.Event {
-	if wait := w.log.now.waits; wait != nil && !wait.Held && !wait.Shown || w.log.now.left {
-		return nil // nothing streams without a worker; after a wait that was held something may have
-	}
-	return []turn.Event{turn.Restarted{}}
 }
 
 // run runs the turn. The error is a *failed if the worker has failed.
@@ -187,18 +189,20 @@ func (w *worker) run(ctx context.Context, input []turn.Event) (err error) {
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(retry.ErrParked) })()
 	ctx, w.stop = under, cancel
-	over, err := w.listenForCommands(ctx)
-	if err != nil {
+	var besides sync.WaitGroup
+	if err := w.listenForCommands(ctx, &besides); err != nil {
 		return err
 	}
-	proof := w.proveLife(ctx)
-	defer func() { cancel(nil); <-over; <-proof }() // then the log is this goroutine's again
+	if w.log.now.failed.Tries > 0 {
+		besides.Go(func() { w.proveLife(ctx) })
+	}
+	defer func() { cancel(nil); besides.Wait() }() // then the log is this goroutine's again
 	a, err := w.runner.Agent(tool.WithWatch(ctx, func(e turn.Event) { w.publish(ctx, e) }), w.log.now.with)
 	if err != nil {
 		return &failed{err}
 	}
 	a.Persist = func(each context.Context, events ...turn.Event) error {
-		return w.keep(each, w.runner.appendWhenAvailable(ctx), events...)
+		return w.keep(each, ctx, events...)
 	}
 	a.Steering, a.SpreadWait, a.Retry.Sleep, a.Breaker = w.steering, lengthen, w.wait, w.acquireBreaker
 	a.OnHold = w.setHold
@@ -242,12 +246,12 @@ func (w *worker) drive(ctx context.Context, a agent.Agent, input []turn.Event) e
 // errParked: the turn waits, and no worker holds it.
 var errParked = fmt.Errorf("the turn waits: %w", retry.ErrParked)
 
-// keep records events. It is the Persist of the agent.
-func (w *worker) keep(ctx context.Context, put appendFunc, events ...turn.Event) error {
+// keep records events, as [Runner.appendWhenAvailable] does. It is the Persist of the agent.
+func (w *worker) keep(ctx, while context.Context, events ...turn.Event) error {
 	may := func(l *log) error {
 		return cmp.Or(w.checkEpoch(l), l.steered(events), l.approved(events), l.usesTools(events))
 	}
-	return w.append(ctx, put, may, func(time.Time) []any {
+	return w.append(ctx, while, may, func(time.Time) []any {
 		contents := make([]any, len(events))
 		for i, e := range events {
 			contents[i] = wire.Turn{Ref: wire.Ref{ConversationID: w.log.id, TurnID: w.turn}, Event: e}
@@ -256,7 +260,7 @@ func (w *worker) keep(ctx context.Context, put appendFunc, events ...turn.Event)
 	})
 }
 
-// checkEpoch refuses to go on when another worker has taken the turn.
+// checkEpoch refuses to continue when another worker has taken the turn.
 func (w *worker) checkEpoch(l *log) error {
 	if l.now.id != w.turn || l.now.epoch != w.epoch {
 		return errElsewhere
@@ -287,14 +291,14 @@ func (l *log) steered(events []turn.Event) error {
 
 // appendNote appends a note about the turn.
 func (w *worker) appendNote(ctx context.Context, n note) error {
-	return w.append(ctx, w.runner.Store.Append, w.checkEpoch, one(n))
+	return w.append(ctx, nil, w.checkEpoch, one(n))
 }
 
-// append appends records of the turn by means of a function.
-func (w *worker) append(ctx context.Context, put appendFunc, may func(*log) error, contents func(time.Time) []any) error {
+// append appends records of the turn, as [Runner.appendWhenAvailable] does.
+func (w *worker) append(ctx, while context.Context, may func(*log) error, contents func(time.Time) []any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	err := w.runner.appendBy(ctx, put, w.log, w.turn, may, contents)
+	err := w.runner.appendWhenAvailable(ctx, while, w.log, w.turn, may, contents)
 	if w.log.now.proven {
 		w.runner.trials.end(w.log.id, true)
 	}
@@ -317,6 +321,11 @@ func (w *worker) steering() []turn.UserMessage {
 // acquireBreaker returns a caller of the breaker of a model's provider.
 func (w *worker) acquireBreaker(name llm.Name) (retry.Breaker, func()) {
 	c := &sharedCaller{Caller: w.runner.Breakers.Of(name.Provider).Caller(breaker.Scope{Model: name.Model}), worker: w, name: name}
+	c.OnBlock = func(why breaker.BlockReason) {
+		if why == breaker.Paused { // for as long as its operator likes
+			w.leave()
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.caller == nil && w.now {
@@ -330,7 +339,7 @@ func (w *worker) acquireBreaker(name llm.Name) (retry.Breaker, func()) {
 func (w *worker) retryNow(ctx context.Context) {
 	w.mu.Lock()
 	held := w.held
-	if w.retryAsked = true; held == nil && w.caller != nil {
+	if w.retryAsked.Store(true); held == nil && w.caller != nil {
 		w.caller.RetryNow()
 	}
 	w.mu.Unlock()
@@ -352,13 +361,6 @@ func (w *worker) setHold(retryNow func(context.Context) error) {
 	}
 }
 
-// isHeld reports whether a gateway holds the turn's request.
-func (w *worker) isHeld() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.held != nil
-}
-
 // lengthen makes long waits a little longer, so that many of them do not end at
 // the same moment: by 2 % and 5 s at most.
 func lengthen(d time.Duration) time.Duration {
@@ -366,6 +368,17 @@ func lengthen(d time.Duration) time.Duration {
 		return d
 	}
 	return d + time.Duration(rand.Int64N(int64(min(d/50, 5*time.Second))))
+}
+
+// letGo records that no worker has the turn, if the log says that one has. clean: see [release].
+func (w *worker) letGo(ctx context.Context, clean bool) error {
+	w.mu.Lock()
+	held := w.log.now.held
+	w.mu.Unlock()
+	if !held {
+		return nil
+	}
+	return w.appendNote(ctx, release{Clean: clean})
 }
 
 // release hands the turn back: the runner ends, and another one resumes it.

@@ -42,13 +42,15 @@ func (r *run) aggregate(ctx context.Context) error {
 // aggregateWithin runs the aggregator's turn. If the answers are too long for its
 // model, it repeats the turn with less of them.
 func (r *run) aggregateWithin(ctx context.Context) error {
-	room := min(r.length(), maxPrompt)
-	for {
+	room := 0
+	for _, v := range r.members {
+		room += len(v.Text)
+	}
+	for room = min(room, maxPrompt); ; room /= 4 {
 		err := r.runAggregator(ctx, room)
 		if !errors.Is(err, errTooLong) {
 			return err
 		}
-		room /= 4
 	}
 }
 

@@ -93,8 +93,13 @@ func (c Council) Run(ctx context.Context, question string) (Result, error) {
 	s := c.WithDefaults().newRun(question)
 	s.emit(Event{Started: &s.Council})
 	s.askMembers(ctx)
-	err := s.checkQuorum(ctx)
-	if err == nil {
+	var err error
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case count(s.members, Answered) < s.Quorum:
+		err = &quorumError{s.members, s.Quorum}
+	default:
 		err = s.aggregate(ctx)
 	}
 	r := s.result(err)

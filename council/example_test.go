@@ -14,7 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// Three models, one of which fails. A real Model is one of a package below provider.
+// Three models, one of which fails. A real Model is one of package provider.
 func ExampleCouncil_Run() {
 	model := func(provider string, answers ...llmtest.Answer) agent.Agent {
 		return agent.Agent{Model: llmtest.New(llm.Name{Provider: provider, Model: "large"}, answers...)}

@@ -98,6 +98,7 @@ func (m *memberRun) askModel(ctx context.Context) (answer turn.AssistantMessage,
 		Policy:  m.policy(),
 		Start:   m.route.Run,
 		Breaker: m.permit,
+		Counts:  true, // the others of the council answer
 		OnTry:   m.reportTry,
 		Sleep:   func(ctx context.Context, w policy.Wait) error { return m.route.Sleep(ctx, w, m.wait) },
 		Rand:    m.jitter,
@@ -159,7 +160,7 @@ func (m *memberRun) jitter() float64 {
 	return (float64(at) + 0.5) / float64(len(models))
 }
 
-// recoverPanic calls do and returns a panic of a model or a tool as a fault: the other members go on.
+// recoverPanic calls do and returns a panic of a model or a tool as a fault: the other members continue.
 func (r *run) recoverPanic(w agent.Agent, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -179,7 +180,8 @@ func (m *memberRun) ask(ctx context.Context) (last turn.AssistantMessage, err er
 	if m.state.Next() == nil {
 		begin = turn.Begin("", m.question)
 	}
-	var partial partialAnswer
+	var text []byte // so far
+	size := 0       // of it and the reasoning
 	for e, err := range m.agent.Run(ctx, m.state, begin...) {
 		if err != nil {
 			return last, err
@@ -189,44 +191,27 @@ func (m *memberRun) ask(ctx context.Context) (last turn.AssistantMessage, err er
 			return last, e.Fault
 		case turn.Sealed:
 			return last, checkAnswer(ctx, last, e)
-		case turn.TextDelta, turn.ReasoningDelta:
+		case turn.TextDelta:
 			m.permit.Report(nil)
-			if partial.add(e); partial.bytes > maxAnswer {
-				last = partial.message()
-				return last, checkAnswer(ctx, last, turn.Sealed{Status: turn.Done})
-			}
+			text, size = append(text, e.Text...), size+len(e.Text)
+		case turn.ReasoningDelta:
+			m.permit.Report(nil)
+			size += len(e.Text)
 		case turn.AssistantMessage:
 			if e.Partial {
 				continue
 			}
 			m.permit.Report(nil)
-			last, partial = e, partialAnswer{}
+			last, text, size = e, nil, 0
+		}
+		if size > maxAnswer {
+			whole := llm.Text{Text: strings.ToValidUTF8(string(text[:min(len(text), maxAnswer)]), "")}
+			last = turn.AssistantMessage{Content: llm.Content{whole}, Reason: llm.Length}
+			return last, checkAnswer(ctx, last, turn.Sealed{Status: turn.Done})
 		}
 		m.state = m.state.Apply(e)
 	}
 	return last, context.Cause(ctx)
-}
-
-// partialAnswer is an answer as far as it has arrived.
-type partialAnswer struct {
-	text  []byte
-	bytes int // with the reasoning
-}
-
-func (d *partialAnswer) add(e turn.Event) {
-	switch e := e.(type) {
-	case turn.TextDelta:
-		d.bytes += len(e.Text)
-		d.text = append(d.text, e.Text...)
-	case turn.ReasoningDelta:
-		d.bytes += len(e.Text)
-	}
-}
-
-// message returns it as an answer that has reached its bound.
-func (d *partialAnswer) message() turn.AssistantMessage {
-	text := strings.ToValidUTF8(string(d.text[:min(len(d.text), maxAnswer)]), "")
-	return turn.AssistantMessage{Content: llm.Content{llm.Text{Text: text}}, Reason: llm.Length}
 }
 
 // checkAnswer returns the fault of the answer of a turn that is over; nil: none.

@@ -5,7 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/ridethrough/ridethrough/internal/text"
 )
 
 // systemPrompt is the aggregator's system prompt.
@@ -27,7 +28,8 @@ const (
 // separator of its parts is in none of them, so that no answer can imitate two.
 func (r *run) prompt(room int) string {
 	bar := "====="
-	for r.contains(bar) {
+	quotesBar := func(v Member) bool { return strings.Contains(v.Text, bar) }
+	for strings.Contains(r.question, bar) || slices.ContainsFunc(r.members, quotesBar) {
 		bar += "="
 	}
 	var b strings.Builder
@@ -43,14 +45,6 @@ func (r *run) prompt(room int) string {
 	}
 	part("Who took part", r.participation())
 	return strings.TrimSpace(b.String())
-}
-
-// length returns the length of all answers in bytes.
-func (r *run) length() (sum int) {
-	for _, v := range r.members {
-		sum += len(v.Text)
-	}
-	return sum
 }
 
 // share returns how much of each answer fits: what short ones leave is for the long ones.
@@ -81,19 +75,6 @@ func truncateMiddle(text string, most int) string {
 		strings.ToValidUTF8(head, ""), len(text)-len(head)-len(tail), strings.ToValidUTF8(tail, ""))
 }
 
-// contains reports whether a text is in the question or an answer.
-func (r *run) contains(text string) bool {
-	if strings.Contains(r.question, text) {
-		return true
-	}
-	for _, v := range r.members {
-		if strings.Contains(v.Text, text) {
-			return true
-		}
-	}
-	return false
-}
-
 // participation returns a line for each member.
 func (r *run) participation() string {
 	lines := []string{fmt.Sprintf("%d of %d members answered.", count(r.members, Answered), len(r.members))}
@@ -105,7 +86,7 @@ func (r *run) participation() string {
 		case Failed:
 			line += "failed: " + v.Fault.Label()
 		case CutOff:
-			line += fmt.Sprintf("was cut off after %v", v.Took.Round(time.Second))
+			line += "was cut off after " + text.Passed(v.Took)
 		}
 		if r.ShowTries && v.State != CutOff {
 			line += " (" + inTries(v.Tries) + ")"

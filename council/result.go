@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/plural"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -112,5 +112,5 @@ func inTries(n int) string {
 	if n == 0 {
 		return "without being asked"
 	}
-	return "in " + plural.Count(n, "try", "tries")
+	return "in " + text.Count(n, "try", "tries")
 }

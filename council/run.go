@@ -29,16 +29,17 @@ func (c Council) newRun(question string) *run {
 		s.members[i] = Member{Index: i, Name: m.Model.Name(), Left: c.Budget}
 	}
 	s.aggregator.Name = c.Aggregator.Model.Name()
+	if c.OnEvent == nil {
+		s.OnEvent = func(Event) {}
+	}
 	return s
 }
 
 // emit calls OnEvent.
 func (r *run) emit(e Event) {
-	if r.OnEvent != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.OnEvent(e)
-	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.OnEvent(e)
 }
 
 // askMembers asks the members in parallel until each has ended.
@@ -76,9 +77,6 @@ func (r *run) report(ended <-chan struct{}) {
 }
 
 func (r *run) reportUnchanged() {
-	if r.OnEvent == nil {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range r.members {
@@ -106,10 +104,8 @@ func (r *run) change(i int, do func(*Member)) {
 	v.Wait = 0
 	r.age(v)
 	do(v)
-	if r.OnEvent != nil {
-		changed := *v
-		r.OnEvent(Event{Member: &changed})
-	}
+	changed := *v
+	r.OnEvent(Event{Member: &changed})
 	if v.State == Answered && r.grace == nil && count(r.members, Answered) >= r.Quorum {
 		r.startGrace()
 	}
@@ -128,19 +124,6 @@ func (r *run) startGrace() {
 		return
 	}
 	r.grace = time.AfterFunc(r.Grace, func() { r.cut(errGrace) })
-	if r.OnEvent != nil {
-		capped := r.Cap - r.AggregatorBudget - time.Since(r.began)
-		r.OnEvent(Event{Quorum: slices.Clone(r.members), Grace: min(r.Grace, capped)})
-	}
-}
-
-// checkQuorum returns the error of a council without a quorum; nil: it has one.
-func (r *run) checkQuorum(ctx context.Context) error {
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case count(r.members, Answered) < r.Quorum:
-		return &quorumError{r.members, r.Quorum}
-	}
-	return nil
+	capped := r.Cap - r.AggregatorBudget - time.Since(r.began)
+	r.OnEvent(Event{Quorum: slices.Clone(r.members), Grace: min(r.Grace, capped)})
 }

@@ -10,32 +10,35 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/text"
 )
 
 // Error is one failed try, classified.
 type Error struct {
 	Kind    Kind
-	Status  int    // HTTP status; 0: no response. 200 for an error inside a stream
-	Code    string // the provider's own code, such as "overloaded_error", or a silence's; "": none
-	Message string // the provider's message, bounded and without credentials
-	Body    string // the response or event that has the message, as it came, bounded and without credentials; "": the message is all
+	Status  int    `json:",omitzero"` // HTTP status; 0: no response. 200 for an error inside a stream
+	Code    string `json:",omitzero"` // the provider's own code, such as "overloaded_error", or a silence's; "": none
+	Message string `json:",omitzero"` // the provider's message, bounded and without credentials
+	Body    string `json:",omitzero"` // the response or event that has the message, as it came, bounded and without credentials; "": the message is all
 
-	Wait    time.Duration // how long the provider asks to wait; 0: not stated
-	ResetAt time.Time     // when a spent quota is available again; zero: not stated
-	Window  bool          // a usage window is spent, such as one of five hours, and opens again at ResetAt
-	Final   bool          // the request must not be sent again: x-should-retry: false, or a rule
-	GivenUp bool          // a gateway of this project on the way has tried again as its policy says: Final is set too
-	Retries int           // how many retries in a row are worth it, whether or not a policy lists the kind; 0: as the policy says
+	Wait    time.Duration `json:",omitzero"` // how long the provider asks to wait; 0: not stated
+	ResetAt time.Time     `json:",omitzero"` // when a spent quota is available again; zero: not stated
+	Window  bool          `json:",omitzero"` // a usage window is spent, such as one of five hours, and opens again at ResetAt
+	Final   bool          `json:",omitzero"` // the request must not be sent again: x-should-retry: false, or a rule
+	GivenUp bool          `json:",omitzero"` // a gateway of this project on the way has tried again as its policy says: Final is set too
+	Retries int           `json:",omitzero"` // how many retries in a row are worth it, for a policy that lists the kind; 0: as the policy says
 
-	Images bool // the model takes no images, or not those of the request
+	AtOnce bool `json:",omitzero"` // refused for how many requests were in progress, not for how many were sent in a time
+	Images bool `json:",omitzero"` // the model takes no images, or not those of the request
 
-	Guessed   bool   // the kind is inferred from the wording; false: a table, a status or a type states it
-	RequestID string // the provider's id of the request, for its support
-	Provider  string // the provider's name, set by the caller; ""
-	Rule      string // the rule that decided, as "table/row": an explanation, nothing branches on it
-	Reason    string // why that rule decides so: an explanation; "" if its name says it
+	Guessed   bool   `json:",omitzero"` // the kind is inferred from the wording; false: a table, a status or a type states it
+	RequestID string `json:",omitzero"` // the provider's id of the request, for its support
+	Provider  string `json:",omitzero"` // the provider's name, set by the caller; ""
+	Rule      string `json:",omitzero"` // the rule that decided, as "table/row": an explanation, nothing branches on it
+	Reason    string `json:",omitzero"` // why that rule decides so: an explanation; "" if its name says it
 
-	Err error // the cause, such as an SDK's own error; nil: none
+	Err error `json:"-"` // the cause, such as an SDK's own error; nil: none
 }
 
 // The Codes of a Timeout before the first content of an answer: the upstream has taken the request and has said
@@ -60,7 +63,7 @@ func (e *Error) Error() string {
 	return e.withStatus(text)
 }
 
-// withStatus returns a text of the fault behind its status.
+// withStatus returns the status followed by a text of the fault.
 func (e *Error) withStatus(text string) string {
 	if e.Status == 0 || e.Kind == Truncated { // the status came before the answer broke off
 		return text
@@ -72,13 +75,15 @@ func (e *Error) withStatus(text string) string {
 }
 
 // Label returns the fault in a few words for a screen. It is Kind.Text, except "network" where there was no
-// response at all, and that of Quota for every usage window.
+// response at all, that of Quota for every usage window, and "no credit" for an account that opens at no time.
 func (e *Error) Label() string {
 	switch {
 	case e.Kind == Unavailable && e.Status == 0:
 		return "network"
 	case e.Window:
 		return Quota.Text()
+	case e.Kind == Quota && e.ResetAt.IsZero() && e.Wait == 0:
+		return "no credit"
 	}
 	return e.Kind.Text()
 }
@@ -90,7 +95,7 @@ const redactedLimit = 2 << 10
 // credential.
 func (e *Error) Redacted() string { return redact(e.Error()) }
 
-// Verbatim returns what the provider sent, behind the status: "HTTP 529: {"type":"error",…}". It may be shown as
+// Verbatim returns the status followed by what the provider sent: "HTTP 529: {"type":"error",…}". It may be shown as
 // Redacted may, which it is where there is no more than the message.
 func (e *Error) Verbatim() string {
 	if e.Body == "" {
@@ -103,6 +108,18 @@ func (e *Error) Verbatim() string {
 func redact(text string) string {
 	text = Scrub(text[:min(len(text), 2*redactedLimit)]) // a cut would hide a key's prefix from Scrub
 	return strings.ToValidUTF8(text[:min(len(text), redactedLimit)], "")
+}
+
+// Shared returns what other processes may know of the fault: what is to be done about it, and some bytes of the
+// provider's message, scrubbed. They must have no words of the request but for what [Scrub] finds.
+func (e *Error) Shared(message int) *Error {
+	if e == nil {
+		return nil
+	}
+	return &Error{
+		Kind: e.Kind, Status: e.Status, Code: e.Code, Message: text.Clip(Scrub(e.Message), message),
+		Wait: e.Wait, ResetAt: e.ResetAt, Window: e.Window, GivenUp: e.GivenUp, Retries: e.Retries,
+	}
 }
 
 // WithoutMessage returns the fault without what the provider has said and without its cause: both may quote the

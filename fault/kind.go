@@ -60,6 +60,15 @@ func (k Kind) String() string {
 	return texts[k].name
 }
 
+// MarshalText implements encoding.TextMarshaler with the name on the wire.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText is the reverse of MarshalText. A name that is not known is that of Unknown.
+func (k *Kind) UnmarshalText(name []byte) error {
+	*k = KindOf(string(name))
+	return nil
+}
+
 // KindOf returns the kind with the given name on the wire, or Unknown.
 func KindOf(name string) Kind {
 	for k := range kinds {

@@ -3,7 +3,7 @@ package fault
 import (
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/brief"
+	"github.com/ridethrough/ridethrough/internal/text"
 )
 
 // OpensAgain says when a spent usage window opens, in now's zone: "opens again at 04:08, in 3h1m"; "": the fault is
@@ -16,7 +16,7 @@ func (e *Error) OpensAgain(now time.Time) string {
 	if left <= 0 {
 		return "opens again now"
 	}
-	return "opens again at " + clock(e.ResetAt.In(now.Location()), now) + ", in " + brief.Left(left)
+	return "opens again at " + clock(e.ResetAt.In(now.Location()), now) + ", in " + text.Left(left)
 }
 
 // clock returns a time of day, with the date if it is another day and not in the next hours.

@@ -255,9 +255,10 @@ func TestAdmission_LeavesForTheFallback(t *testing.T) {
 		defer provider.Close()
 		other := simulator.New(simulator.Script{Answer: "I am the other one."})
 		defer other.Close()
-		w := newHarnessWith(t, gateway.Config{Policy: policy.Patient(), Upstreams: []gateway.Upstream{
-			{Name: "a", API: "openai", Base: address("a.test"), Transport: provider.Transport(), Fallback: []gateway.Fallback{{To: "b", After: 20 * time.Second}}},
-			{Name: "b", API: "openai", Base: address("b.test"), Transport: other.Transport(), NoKey: true},
+		base := hosts{"a.test": provider.Transport(), "b.test": other.Transport()}
+		w := newHarnessWith(t, gateway.Config{Policy: policy.Patient(), Base: base, Upstreams: []gateway.Upstream{
+			{Name: "a", API: "openai", Base: address("a.test"), Fallback: []gateway.Fallback{{To: "b", After: 20 * time.Second}}},
+			{Name: "b", API: "openai", Base: address("b.test"), NoKey: true},
 		}})
 		_, _, _ = w.get(chat, gpt)
 		_, text, err := w.get(chat, gpt)
@@ -287,93 +288,8 @@ func TestAdmission_ClientsLeave(t *testing.T) {
 	})
 }
 
-// Where an upstream states no limits, as few are in flight as its answers need to begin soon. Those of an outage take no
-// place, and the others wait where they can be seen.
-func TestAdmission_Adaptive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		var mu sync.Mutex
-		inFlight, most, answered := 0, 0, 0
-		count := func(n int) {
-			mu.Lock()
-			defer mu.Unlock()
-			inFlight += n
-			most = max(most, inFlight)
-		}
-		slot := make(chan struct{}, 1)
-		base := roundTrip(func(req *http.Request) (*http.Response, error) {
-			count(1)
-			defer count(-1)
-			_ = req.Body.Close()
-			if d := time.Since(start); d > 2*time.Hour && d < 3*time.Hour {
-				return &http.Response{StatusCode: 529, Header: http.Header{}, Body: http.NoBody}, nil
-			}
-			slot <- struct{}{}
-			time.Sleep(10 * time.Second)
-			<-slot
-			h := http.Header{"Content-Type": {"application/json"}}
-			return &http.Response{StatusCode: 200, Header: h, Body: io.NopCloser(strings.NewReader(`{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}`))}, nil
-		})
-		var queued []gateway.Event
-		g := newGateway(t, gateway.Config{Policy: policy.Patient(), Base: base, OnEvent: func(e gateway.Event) {
-			mu.Lock()
-			defer mu.Unlock()
-			if e.Queued != nil {
-				queued = append(queued, e)
-			}
-		}, Upstreams: []gateway.Upstream{{Name: "a", API: "openai", Base: address("a.test"), Admission: gateway.AdmissionAdaptive, Limits: &gateway.Limits{}}}})
-		ask := func(session string) {
-			req := httptest.NewRequestWithContext(t.Context(), "POST", chat, strings.NewReader(whole(gpt)))
-			req.Header.Set("X-Claude-Code-Session-Id", session)
-			g.ServeHTTP(&recorder{header: http.Header{}}, req)
-			mu.Lock()
-			defer mu.Unlock()
-			answered++
-		}
-		fleet := func() (took time.Duration) {
-			var all sync.WaitGroup
-			mu.Lock()
-			most, queued = 0, nil
-			mu.Unlock()
-			for i := range 60 {
-				all.Go(func() { ask(fmt.Sprint("session ", i)) })
-			}
-			began := time.Now()
-			all.Wait()
-			return time.Since(began)
-		}
-		if took := fleet(); answered != 60 || took > 11*time.Minute {
-			t.Errorf("%d of 60 answered in %v, want all in the 10 min that one slot takes", answered, took)
-		}
-		if took := fleet(); most > 6 || took > 11*time.Minute {
-			t.Errorf("up to %d of 60 requests are in flight for %v, want a few, for no longer", most, took)
-		}
-		if len(queued) == 0 || !strings.Contains(queued[len(queued)-1].Queued.String(), "at once in progress, about") {
-			t.Errorf("%d began to wait for %v, want most for their turn", len(queued), queued)
-		}
-		time.Sleep(time.Until(start.Add(2*time.Hour + time.Minute)))
-		go fleet()
-		time.Sleep(10 * time.Minute)
-		waiting := 0
-		for _, w := range g.Waits() {
-			if w.Place != nil {
-				waiting++
-			}
-		}
-		if n := len(g.Waits()); n != 60 || waiting > 0 {
-			t.Errorf("in an outage %d of %d requests wait for their turn, want all 60 for its end", waiting, n)
-		}
-		time.Sleep(2 * time.Hour)
-		mu.Lock()
-		defer mu.Unlock()
-		if answered != 180 || len(g.Waits()) != 0 {
-			t.Errorf("%d answered after the outage and %d wait, want all 180", answered, len(g.Waits()))
-		}
-	})
-}
-
 func TestAdmission_UnknownNamesAreRefused(t *testing.T) {
-	const want = "requests are admitted in no other way than [learned adaptive off]"
+	const want = "requests are admitted in no other way than [learned off]"
 	for _, u := range []gateway.Upstream{
 		{Admission: "sideways"},
 		{Routes: []gateway.Route{{Admission: "sideways"}}},

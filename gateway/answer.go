@@ -12,8 +12,8 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/internal/cork"
-	"github.com/ridethrough/ridethrough/internal/dialect"
 	"github.com/ridethrough/ridethrough/internal/preamble"
 	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/policy"
@@ -31,8 +31,6 @@ func (c *call) forward(resp *http.Response) {
 }
 
 // sendHeader sends the status line and the headers of a response.
-//
-//go:noinline its frame would be on the stack of every stream
 func (c *call) sendHeader(resp *http.Response) {
 	dropNamed(resp.Header, resp.Header["Connection"]) // not of h: it could name a header that the server has set
 	h := c.w.Header()
@@ -59,7 +57,7 @@ func (c *call) sendHeader(resp *http.Response) {
 	c.setStop(c.outcome)
 	c.status = resp.StatusCode
 	if f := c.outcome.Fault; c.outcome.Verdict.Stop != "" {
-		c.status = c.client().FinalStatus(c.status, f.Kind)
+		c.status = c.lastClient().FinalStatus(c.status, f.Kind)
 		if f.Window {
 			h.Set("X-Ridethrough-Opens-At", f.ResetAt.UTC().Format(time.RFC3339))
 		}
@@ -83,7 +81,7 @@ func (c *call) setStop(w policy.Wait) {
 // with the error that a status can no longer report.
 func (c *call) resume(resp *http.Response) {
 	whole := resp.StatusCode == http.StatusOK && resp.Header.Get("Content-Encoding") == ""
-	form := dialect.JSON
+	form := api.JSON
 	if w, ok := resp.Body.(transport.Watched); ok {
 		form = w.Form()
 	}
@@ -122,7 +120,7 @@ func (c *call) copyBody(body io.Reader) {
 		if c.askAgain(body.(transport.Watched).Failure()) {
 			return
 		}
-		c.send(c.prelude.Fail())
+		c.send(c.completion.prelude.Fail())
 		err = c.copyPart(body)
 	}
 	if err != io.EOF {
@@ -139,8 +137,8 @@ var errFailedInside = errors.New("the answer has ended with an error")
 
 // copyPart sends the body up to its end, which is io.EOF for a proper one, or up to an error in it.
 func (c *call) copyPart(body io.Reader) error {
-	buf := spool.NewBuffer(copyBufferSize)
-	defer buf.Release()
+	buf := spool.NewBuffer(largePart)
+	defer func() { buf.Release() }()
 	sized := c.w.Header()["Content-Length"] != nil // no write says where it ends
 	for {
 		n, err := body.Read(buf.Bytes[:cap(buf.Bytes)])
@@ -156,7 +154,20 @@ func (c *call) copyPart(body io.Reader) error {
 		if wrong := c.sendNext(buf.Bytes[:n], err, body); wrong != nil || err != nil {
 			return cmp.Or(wrong, err)
 		}
+		if want := bufferSize(n); want != cap(buf.Bytes) {
+			buf.Release()
+			buf = spool.NewBuffer(want)
+		}
 	}
+}
+
+// bufferSize returns the size of the buffer for the next part, after one of n bytes. Most of its time a stream waits
+// for the next event, and thousands do at once.
+func bufferSize(n int) int {
+	if n < largePart {
+		return largePart
+	}
+	return copyBufferSize
 }
 
 // sendNext sends what the client is sent of the next part of the answer, or at its end.
@@ -171,13 +182,10 @@ func (c *call) sendNext(part []byte, end error, body io.Reader) error {
 
 // toSend returns what the client is sent of the next part of the answer, or at its end.
 func (c *call) toSend(part []byte, end error, body io.Reader) ([]byte, error) {
-	if c.background != nil {
-		part = c.background.add(part, end == io.EOF)
-	}
 	switch {
-	case c.continuing():
+	case c.body.own:
 		return c.restOf(part, end, body)
-	case c.prelude.Follows():
+	case c.completion.prelude.Follows():
 		return c.preludeOf(part, end, body)
 	}
 	return part, nil
@@ -189,12 +197,12 @@ func (c *call) send(part []byte) {
 		return
 	}
 	c.pause()
-	c.answering = true
+	c.completion.answering = true
 	if !c.passOn(part) {
 		c.clientLeft() // or reads nothing
 	}
-	if c.text != nil && !c.continuing() {
-		c.text.Shown(part)
+	if c.completion.text != nil && !c.body.own {
+		c.completion.text.Shown(part)
 	}
 }
 
@@ -211,7 +219,7 @@ func (c *call) write(p []byte, limit time.Duration) error { return c.out.Write(p
 // own error: only the client has seen it.
 func (c *call) noteStreamError(body io.Reader) {
 	if w, ok := body.(transport.Watched); ok && w.Failure() != nil && c.outcome.Verdict.Stop == "" {
-		c.emitBrokeOff(withoutWords(w.Failure()))
+		c.emitBrokeOff(c.withoutWords(w.Failure()))
 	}
 }
 
@@ -245,16 +253,28 @@ func (c *call) fail(f *fault.Error) {
 		c.endStream(c.dialect.ClosingEvent, f, closing.message())
 		return
 	}
-	c.endStream(c.dialect.BrokenEvent, f, "ridethrough: "+f.Error())
+	text := "ridethrough: "
+	if fault.Transient.Has(f.Kind) || f.Kind == fault.Unknown {
+		text += mayPass
+	}
+	c.endStream(c.dialect.BrokenEvent, f, text+f.Error())
 }
 
-// errorEvent is a dialect's way to end a stream with an error, such as [dialect.Dialect.FinalEvent].
-type errorEvent func(c dialect.Client, f dialect.Form, e *fault.Error, message string, within bool) (event []byte, cut bool)
+// mayPass begins an error after which the client may send the request again. Agents that go by words look for
+// one of these, and few look at the type.
+const mayPass = "service unavailable, connection reset: "
+
+// errorEvent is a dialect's way to end a stream with an error, such as [api.API.FinalEvent].
+type errorEvent func(c api.Client, f api.Form, e *fault.Error, message string, within bool) (event []byte, cut bool)
 
 // endStream sends an error event to a client that has the headers.
 func (c *call) endStream(as errorEvent, f *fault.Error, text string) {
 	c.pause() // nothing of the answer may have been sent since the keepalive began
-	event, cut := as(c.client(), c.parsed.Form, f, text, c.answering)
+	client := c.client()
+	if c.outcome.Verdict.Stop != "" {
+		client = c.lastClient()
+	}
+	event, cut := as(client, c.parsed.Form, f, text, c.completion.answering)
 	if event == nil || c.write(event, clientStallTimeout) != nil || cut {
 		c.cut()
 	}
@@ -264,4 +284,110 @@ func (c *call) endStream(as errorEvent, f *fault.Error, text string) {
 func (c *call) cut() {
 	c.status = 0
 	panic(http.ErrAbortHandler)
+}
+
+// replayedHeader is "true" on an answer that an earlier request of the same meaning was given, whose client has left, and
+// "false" where another gateway of the fleet has such an answer and it could not be had.
+const replayedHeader = "X-Ridethrough-Replayed"
+
+// keepAnswer begins to keep the answer that the call is about to send, for when its client leaves.
+func (c *call) keepAnswer(resp *http.Response) {
+	if c.completion.again > 0 || c.outcome.Verdict.Stop != "" || resp == nil || resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Encoding") != "" || !c.detaches() {
+		return
+	}
+	m := c.meant.Load()
+	if m == nil {
+		return
+	}
+	w, watched := resp.Body.(transport.Watched)
+	k := &keptAnswer{
+		entry: c.newEntry(), answerHead: answerHead{id: c.info.ID, at: c.shared.at, header: resp.Header.Clone(), watched: watched},
+		record: c.gateway.spool.NewRecord(), most: c.setup.detached.Bytes, inFleet: c.shared.leader.answerID(), follows: c.shared, client: c.r.Context(),
+	}
+	if watched {
+		k.form = w.Form()
+	}
+	c.kept = k
+	k.meaning, k.entry.kept = *m, k
+	c.gateway.outcomes.add(&k.entry)
+}
+
+// replay sends the client the answer to the same request before; false: none is kept.
+func (c *call) replay() bool {
+	if len(c.setup.detached.Agents) == 0 {
+		return false
+	}
+	k := c.gateway.outcomes.keptFor(c)
+	if k == nil {
+		k = c.keptElsewhere()
+	}
+	if k == nil {
+		return false
+	}
+	committed := c.keepalive.stop() && c.preamble == nil // it has waited with another request
+	c.shared = &sharedRequest{Gateway: c.gateway, setup: c.setup, leader: c}
+	c.shared.at, c.shared.finished = k.at, true
+	resp := k.response(c.r.Context())
+	defer resp.Body.Close()
+	defer k.follow(c)()
+	c.emit(Event{Replayed: k.id})
+	if committed {
+		c.status = http.StatusOK
+		c.resume(resp)
+	} else {
+		c.w.Header()[replayedHeader] = []string{"true"}
+		c.forward(resp)
+	}
+	if c.r.Context().Err() == nil {
+		c.gateway.outcomes.drop(&k.entry) // the client has it
+		c.gateway.delivered(k)
+	}
+	return true
+}
+
+// passOn sends a part of the answer to the client, and keeps it. It reports whether the rest is of use.
+func (c *call) passOn(p []byte) bool {
+	if c.completion.again > 0 || c.shared.readsUsage() {
+		c.shared.used.Scan(p)
+	}
+	k := c.kept
+	if k == nil {
+		return c.write(p, clientStallTimeout) == nil
+	}
+	useful := k.add(p)
+	k.mu.Lock()
+	left := k.isLeft()
+	k.mu.Unlock()
+	if !left && c.write(p, clientStallTimeout) == nil {
+		return true
+	}
+	k.mu.Lock()
+	k.left = true
+	k.mu.Unlock()
+	c.shared.leave(c)
+	return useful
+}
+
+// endKept ends what is kept of the call's answer. It stays for a while if the client has left it, and it is whole.
+func (c *call) endKept(whole bool) {
+	k := c.kept
+	if k == nil {
+		return
+	}
+	c.kept = nil
+	k.finish(whole)
+	k.mu.Lock()
+	left, isWhole := k.left, k.end == io.EOF
+	k.mu.Unlock()
+	if !left || !isWhole {
+		c.gateway.outcomes.drop(&k.entry)
+		if isWhole {
+			c.gateway.answeredAnew(k)
+		}
+		return
+	}
+	until := time.Now().Add(c.setup.detached.Time)
+	c.gateway.outcomes.expire(&k.entry, c.setup.detached.Time)
+	c.offer(k, until)
+	c.clientLeft()
 }

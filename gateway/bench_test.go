@@ -208,7 +208,6 @@ func BenchmarkAdmission(b *testing.B) {
 	}{
 		{"off/none", gateway.AdmissionOff, others},
 		{"learned/none", gateway.AdmissionLearned, others},
-		{"adaptive/none", gateway.AdmissionAdaptive, others},
 		{"off/stated", gateway.AdmissionOff, stated},
 		{"learned/stated", gateway.AdmissionLearned, stated},
 	} {

@@ -2,77 +2,50 @@ package gateway
 
 import (
 	"context"
-	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/brief"
-	"github.com/ridethrough/ridethrough/internal/clip"
-	"github.com/ridethrough/ridethrough/internal/dialect"
-	"github.com/ridethrough/ridethrough/internal/plural"
+	"github.com/ridethrough/ridethrough/internal/api"
+	"github.com/ridethrough/ridethrough/internal/exchange"
 	"github.com/ridethrough/ridethrough/internal/preamble"
-	"github.com/ridethrough/ridethrough/internal/send"
-	"github.com/ridethrough/ridethrough/internal/spool"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// call is one client's request for an answer.
+// call is one client's request for an answer: how it comes in, and how the client gets its answer.
 type call struct {
-	gateway      *Gateway
-	setup        *setup
-	upstream     *upstream // that the request is for
-	endpoint     endpoint
-	dialect      *dialect.Dialect
-	w            http.ResponseWriter
-	out          send.Writer // the body for w
-	r            *http.Request
-	arrived      time.Time
-	info         Call
-	parsed       dialect.Request
-	body         *spool.Body
-	meant        atomic.Pointer[meaning] // nil: not needed so far
-	carried      *policy.Wait            // of the same request before, whose client left in it; nil: there was none
-	answered     bool                    // the upstream has answered others since that one was left
-	stayed       time.Duration           // how long its client stayed with that one; 0: there was none
-	silence      time.Duration           // of the same request's try before, which had not begun to answer when its client left
-	shared       *sharedRequest
-	kept         *keptAnswer      // that it sends; nil: it is not kept
-	preamble     *preamble.Writer // w, whose client is told of the wait ahead of the answer; nil: it is not
-	maxWait      time.Duration    // the longest total wait that the client allows; 0: no limit
-	keepalive    *keepalive       // keeps the client alive while it waits; nil: the form of its answer is not known
-	alive        keepalive        // that: one allocation for both
-	outcome      policy.Wait      // the shared request's last, once it is finished
-	status       int              // of the answer; 0: none, or the connection is cut
-	end          turn.Status      // "": done so far
-	answering    bool             // part of an answer is out
-	prelude      dialect.Prelude
-	text         *continuation // of the answer; nil: it is not continued
-	background   *background   // of the answer; nil: it is not in the background
-	again        int           // how often the answer has been asked for after its first content
-	resumed      int           // of these, how often for the rest of it
-	afterContent atomic.Bool   // a part of the answer that broke off is out
-	withheld     int           // bytes that are reserved for what is withheld of the answer
-	pinging      bool          // the keepalive runs though an answer has begun: nothing of it is sent
-	unreadable   bool          // the encoding of its body is unknown, and so is the form of its answer
+	intake
+	predecessor
+	w          http.ResponseWriter
+	out        exchange.Writer  // the body for w
+	preamble   *preamble.Writer // w, whose client is told of the wait ahead of the answer; nil: it is not
+	keepalive  *keepalive       // keeps the client alive while it waits; nil: the form of its answer is not known
+	alive      keepalive        // that: one allocation for both
+	shared     *sharedRequest
+	outcome    policy.Wait // the shared request's last, once it is finished
+	kept       *keptAnswer // that it sends; nil: it is not kept
+	status     int         // of the answer; 0: none, or the connection is cut
+	end        turn.Status // "": done so far
+	completion completion
+}
 
-	credential string // identifies its credentials, without holding them
-	tenant     Tenant // nil: none is known
-	keyInFleet string // "": not needed so far
-
-	secretInFleet [sha256.Size]byte // known with keyInFleet, unless that is an earlier request's
+// predecessor is what is known of the same request before.
+type predecessor struct {
+	carried  *policy.Wait  // in which its client left; nil: there was none
+	answered bool          // the upstream has answered others since
+	stayed   time.Duration // how long its client stayed; 0: there was none
+	silence  time.Duration // of its try, which had not begun to answer when its client left
 }
 
 // newCall returns the call of a request.
-func newCall(g *Gateway, s *setup, up *upstream, to endpoint, d *dialect.Dialect, w http.ResponseWriter, r *http.Request) *call {
-	c := &call{
-		gateway: g, setup: s, upstream: up, endpoint: to, dialect: d, w: w, out: send.Writer{ResponseWriter: w}, r: r,
-		arrived: time.Now(), credential: s.credential(r.Header, r.URL), tenant: tenantOf(r),
-	}
+func newCall(g *Gateway, s *setup, up *upstream, to endpoint, d *api.API, w http.ResponseWriter, r *http.Request) *call {
+	c := &call{intake: intake{gateway: g, setup: s, upstream: up, endpoint: to, dialect: d, r: r}, w: w, out: exchange.Writer{ResponseWriter: w}}
+	c.info.Began, c.credential, c.tenant = time.Now(), s.credential(r.Header, r.URL), tenantOf(r)
 	if preamble.Accepted(r.Header) {
 		c.preamble = &preamble.Writer{ResponseWriter: w}
 		c.w, c.out.ResponseWriter = c.preamble, c.preamble
@@ -80,8 +53,7 @@ func newCall(g *Gateway, s *setup, up *upstream, to endpoint, d *dialect.Dialect
 	return c
 }
 
-// serve takes the request to its end. It is on the stack of every request that
-// waits, like all calls from here to the wait: these are kept small.
+// serve takes the request to its end.
 func (c *call) serve() {
 	if !c.read() || c.refusedBefore() {
 		return
@@ -95,11 +67,11 @@ func (c *call) serve() {
 
 // refusedBefore looks for the same request a moment ago. It reports whether that one was given up, and answers
 // then; else the call continues its budget. From time to time one that was given up is tried once more.
-//
-//go:noinline its frame would be on the stack of every request that waits
 func (c *call) refusedBefore() bool {
-	c.gateway.adopt(c)
-	before := c.gateway.coalescer.lookup(c)
+	if fleet := c.setup.fleet; fleet != nil && fleet.knows(c) {
+		c.gateway.adopt(c)
+	}
+	before := c.gateway.outcomes.failedFor(c)
 	if before == nil {
 		return false
 	}
@@ -107,7 +79,7 @@ func (c *call) refusedBefore() bool {
 		c.refuseResend(before)
 		return true
 	}
-	c.keyInFleet = before.fleetKey // it is the same request
+	c.inFleet.key = before.fleetKey // it is the same request
 	if before.gaveUp() {
 		c.carried = carriedFrom(before.last) // whose budget is spent: one try is left
 		return false
@@ -136,7 +108,6 @@ func (c *call) finish() {
 	c.endKept(false)
 	c.releaseWithheld()
 	c.releaseText()
-	c.endBackground()
 	c.emitEnd()
 	c.keepalive.stop()
 	c.body.Release()
@@ -146,7 +117,7 @@ func (c *call) finish() {
 // takePart leads or joins a shared request and answers with its outcome; false:
 // another call has taken the answer, and this one needs its own.
 func (c *call) takePart() bool {
-	s, leads := c.gateway.coalescer.enter(c)
+	s, leads := c.enter()
 	c.shared = s
 	defer s.release(c)
 	defer context.AfterFunc(c.r.Context(), func() { s.leave(c) })()
@@ -173,8 +144,6 @@ func (c *call) conclude(s *sharedRequest) bool {
 }
 
 // takeOutcome notes how the shared request has ended.
-//
-//go:noinline its frame would be on the stack of every stream
 func (c *call) takeOutcome(s *sharedRequest) {
 	if c.r.Context().Err() != nil && !c.goesOn() {
 		c.clientLeft()
@@ -208,28 +177,10 @@ func (c *call) clientLeft() {
 	c.cut()
 }
 
-// read reads and parses the request; false: it is answered with an error.
-//
-//go:noinline its frame would be on the stack of every request that waits
-func (c *call) read() bool {
-	c.info = Call{
-		ID: c.gateway.requests.Add(1), Session: sessionOf(c.r.Header), Client: clientOf(c.r.Header),
-		API: c.dialect.Name(), Upstream: c.upstream.Name, Began: c.arrived,
-	}
-	if parent := c.r.Header["Traceparent"]; len(parent) > 0 {
-		c.info.Parent = clip.Text(parent[0], idBound)
-	}
-	if !c.readBody() || !c.readMaxWait() {
-		return false
-	}
-	c.info.Model, c.info.Stream = c.parsed.Model, c.parsed.Form != dialect.JSON
-	return true
-}
-
 // answer answers a call with the outcome of its shared request.
 func (c *call) answer(resp *http.Response, err error) {
-	c.gateway.waits.remove(c)
-	committed := c.keepalive.stop() && (c.preamble == nil || c.again > 0)
+	c.shared.waitsNoMore(c)
+	committed := c.keepalive.stop() && (c.preamble == nil || c.completion.again > 0)
 	if committed {
 		c.status = http.StatusOK
 	}
@@ -248,19 +199,14 @@ func (c *call) answer(resp *http.Response, err error) {
 	}
 }
 
-// client identifies the client.
-func (c *call) client() dialect.Client {
-	return dialect.Client{Agent: c.r.UserAgent(), Originator: c.r.Header.Get("Originator"), Model: c.parsed.Model}
-}
-
 // replaces reports whether the gateway's own error takes the place of the upstream's last response: there is
 // none, or the client would send the request again on it.
 func (c *call) replaces(resp *http.Response) bool {
-	f, client := c.outcome.Fault, c.client()
+	f, client := c.outcome.Fault, c.lastClient()
 	if resp.StatusCode == http.StatusOK && f.Status != 0 {
 		return false
 	}
-	if c.preamble != nil && c.outcome.Retries() > 0 && !f.GivenUp {
+	if c.preamble != nil && c.outcome.Retries() > 0 && !f.GivenUp || c.bound(c.shared.failover.settings.policy) != "" {
 		return true // an agent, which shows it to its user
 	}
 	status := client.FinalStatus(resp.StatusCode, f.Kind)
@@ -305,7 +251,7 @@ func (c *call) refuse() { c.replyFinal(c.outcome.Fault, c.giveUpMessage()) }
 
 // replyFinal answers with an error after which the client does not send the request again.
 func (c *call) replyFinal(f *fault.Error, text string) {
-	status, client := statusOf(f), c.client()
+	status, client := statusOf(f), c.lastClient()
 	final := client.FinalStatus(status, f.Kind)
 	h := c.w.Header()
 	h.Set(shouldRetryHeader, "false")
@@ -345,12 +291,80 @@ func (c *call) giveUpMessage() string {
 	case c.outcome.Verdict.Stop == policy.GivenUp && c.outcome.Run.Tries == 0:
 		return "ridethrough: given up by command before it was sent"
 	case c.outcome.Verdict.Stop == policy.GivenUp:
-		return fmt.Sprintf("ridethrough: given up by command after %s: %s", plural.Count(n, "retry", "retries"), why)
+		return fmt.Sprintf("ridethrough: given up by command after %s: %s", text.Count(n, "retry", "retries"), why)
 	case n == 0 || c.outcome.Verdict.Stop == policy.Final:
-		return "ridethrough: " + why
+		return "ridethrough: " + why + c.bound(c.shared.failover.settings.policy)
 	}
-	if c.outcome.Verdict.Stop == policy.OverBudget && c.shared.bounded() {
-		why += " (the request allows to wait " + brief.Duration(c.maxWait) + ")"
+	why += c.bound(c.shared.failover.settings.policy)
+	return fmt.Sprintf("ridethrough: gave up after %s in %s: %s", text.Count(n, "retry", "retries"), text.Passed(c.outcome.Waited), why)
+}
+
+// bound names the limit that ended the waiting, to a client that states its own: whose it is, and how long. "": no limit
+// did, or the client states none.
+func (c *call) bound(p *policy.Policy) string {
+	stop, asked := c.outcome.Verdict.Stop, c.outcome.Fault.RetryAfter(time.Now())
+	switch tooLong := stop == policy.RetryAfterTooLong; {
+	case c.maxWait == 0:
+	case stop == policy.Exhausted && p.Retries > 0:
+		return " (the gateway's policy allows " + text.Count(p.Retries, "retry", "retries") + ")"
+	case tooLong && c.outcome.Fault.Window && asked <= c.maxWait:
+		return " (the quota of the gateway's policy allows no such wait)"
+	case tooLong && p.MaxRetryAfter > 0 && asked > p.MaxRetryAfter:
+		return " (the gateway's policy waits " + text.Duration(p.MaxRetryAfter) + " at most where the provider asks for a wait)"
+	case !tooLong && stop != policy.OverBudget:
+	case p.MaxWait == 0 || c.maxWait < p.MaxWait:
+		return " (the request allows " + text.Duration(c.maxWait) + " of waiting)"
+	default:
+		return " (the gateway's policy allows " + text.Duration(p.MaxWait) + " of waiting)"
 	}
-	return fmt.Sprintf("ridethrough: gave up after %s in %s: %s", plural.Count(n, "retry", "retries"), brief.Duration(c.outcome.Waited.Round(time.Second)), why)
+	return ""
+}
+
+// refuseResend answers a request that has just failed, at once, so that agents do
+// not start another keepalive with each of their own retries.
+func (c *call) refuseResend(f *failedRequest) {
+	defer c.body.Release()
+	c.outcome = f.last
+	c.w.Header().Set("Retry-After", resendAfter)
+	c.replyFinal(f.last.Fault, "ridethrough: the same request has just been given up: "+f.last.Fault.Error()+c.bound(c.upstream.settings(c.parsed.Model).policy))
+}
+
+// ending is how a call ends whose client is to send it again: through no fault of the upstream's.
+type ending struct {
+	fault      *fault.Error
+	status     int
+	retryAfter string // seconds
+}
+
+// The endings.
+var (
+	closing = ending{closingFault, http.StatusServiceUnavailable, "1"}
+	noPlace = ending{&fault.Error{Kind: fault.RateLimited, Message: errNoPlace.Error()}, http.StatusTooManyRequests, "30"}
+)
+
+// message is the text for the client.
+func (e *ending) message() string {
+	if e == &noPlace {
+		return "ridethrough: too many requests: " + e.fault.Message + "; try again"
+	}
+	return "ridethrough: " + mayPass + e.fault.Message + "; try again"
+}
+
+// body is the answer in its place.
+func (e *ending) body(d *api.API) []byte {
+	if e == &noPlace {
+		return d.LimitBody(e.message())
+	}
+	return d.ErrorBody(e.fault, e.message())
+}
+
+// endingOf returns how a call ends with an error; nil: its shared request has found no answer.
+func endingOf(err error) *ending {
+	switch {
+	case errors.Is(err, errClosing):
+		return &closing
+	case errors.Is(err, errNoPlace):
+		return &noPlace
+	}
+	return nil
 }

@@ -63,9 +63,6 @@ func (u *Upstream) check() []error {
 	if !knownMode(u.Complete) || slices.ContainsFunc(u.Routes, func(r Route) bool { return !knownMode(r.Complete) }) {
 		wrong.say("an answer is completed in no other mode than %v", CompleteModes())
 	}
-	if !knownBackground(u.Background) || slices.ContainsFunc(u.Routes, func(r Route) bool { return !knownBackground(r.Background) }) {
-		wrong.say("the answers in the background are no others than %v", BackgroundModes())
-	}
 	if !knownAdmission(u.Admission) || slices.ContainsFunc(u.Routes, func(r Route) bool { return !knownAdmission(r.Admission) }) {
 		wrong.say("requests are admitted in no other way than %v", Admissions())
 	}
@@ -83,7 +80,7 @@ func (u *Upstream) check() []error {
 	if u.Key != nil && u.NoKey || u.Sign != nil && (u.Key != nil || u.NoKey) {
 		wrong.say("Key, NoKey and Sign exclude each other")
 	}
-	if u.Body < 0 || u.Limits.negative() {
+	if u.Limits.negative() {
 		wrong.say("a bound is negative")
 	}
 	for _, r := range u.Routes {
@@ -106,11 +103,6 @@ func (f *flaws) say(format string, args ...any) { *f = append(*f, fmt.Errorf(for
 
 // knownMode reports whether a mode is one, or the default.
 func knownMode(m CompleteMode) bool { return m == "" || slices.Contains(CompleteModes(), m) }
-
-// knownBackground reports whether a mode is one, or the default.
-func knownBackground(m BackgroundMode) bool {
-	return m == "" || slices.Contains(BackgroundModes(), m)
-}
 
 func knownAdmission(a Admission) bool { return a == "" || slices.Contains(Admissions(), a) }
 
@@ -151,7 +143,7 @@ func CheckBase(u *url.URL) error {
 
 // negative reports whether a limit is below zero.
 func (l *Limits) negative() bool {
-	return l != nil && min(l.Connect, l.FirstByte, l.Idle) < 0
+	return l != nil && (min(l.Connect, l.FirstByte, l.Idle) < 0 || l.Body < 0)
 }
 
 // checkFallbacks checks every list of fallbacks of an upstream.

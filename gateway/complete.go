@@ -8,9 +8,11 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/transport"
 )
@@ -23,12 +25,11 @@ const (
 	CompleteOff      CompleteMode = "off"      // it ends with an error
 	CompleteLossless CompleteMode = "lossless" // it is asked for again while its client has been sent nothing that it keeps
 	CompleteText     CompleteMode = "text"     // besides, a text that breaks off is continued by another request, where the two join for certain
-	CompletePrefill  CompleteMode = "prefill"  // the same, for servers of one's own that go on with a turn of the model's: nothing is repeated
 )
 
 // CompleteModes returns all modes.
 func CompleteModes() []CompleteMode {
-	return []CompleteMode{CompleteLossless, CompleteText, CompletePrefill, CompleteOff}
+	return []CompleteMode{CompleteLossless, CompleteText, CompleteOff}
 }
 
 // maxAgain is how often one answer that breaks off is asked for again. Each time costs its tokens.
@@ -37,7 +38,6 @@ const maxAgain = 2
 // Completed says how an answer was completed that had broken off after its first content.
 type Completed struct {
 	Again     int  // how often it was asked for again; 0: it was not
-	Resumed   int  // of these, how often for the rest of it, which the provider had in the background
 	Discarded int  // the tokens that were paid for besides those of one whole answer, as far as that is known
 	Text      bool // it was continued in the middle of a text
 	Unjoined  bool // it was not completed: what came then did not continue its text
@@ -47,25 +47,30 @@ type Completed struct {
 // are out by then.
 const continuedHeader = "X-Ridethrough-Continued"
 
+// completion is how far an answer is out that may be asked for again.
+type completion struct {
+	prelude      api.Prelude
+	text         *continuation // of the answer; nil: it is not continued
+	again        int           // how often the answer has been asked for after its first content
+	withheld     int           // bytes that are reserved for what is withheld of the answer
+	answering    bool          // part of an answer is out
+	afterContent atomic.Bool   // a part of the answer that broke off is out
+	pinging      bool          // the keepalive runs though an answer has begun: nothing of it is sent
+}
+
 // follow begins to follow an answer that may be completed.
 func (c *call) follow(body any) {
 	w, watched := body.(transport.Watched)
-	if c.background = nil; watched {
-		c.background = c.shared.background
-	}
 	switch {
-	case c.again > 0:
+	case c.completion.again > 0:
 		return
 	case !watched || c.keepalive == nil || c.outcome.Verdict.Stop != "":
 	case c.shared.at.CompleteFor(c.shared.at.model) == CompleteOff:
 	default:
-		c.prelude.Begin(c.dialect, w.Form(), c.client())
+		c.completion.prelude.Begin(c.dialect, w.Form(), c.client())
 		c.followText(w.Form())
-		if c.background != nil {
-			c.prelude.Watch()
-		}
 	}
-	if !c.prelude.Follows() && c.text == nil {
+	if !c.completion.prelude.Follows() && c.completion.text == nil {
 		c.body.Release() // no try follows
 	}
 }
@@ -75,24 +80,25 @@ func (c *call) follow(body any) {
 func (c *call) preludeOf(part []byte, end error, body any) (send []byte, err error) {
 	failed := false
 	if len(part) > 0 {
-		send, failed = c.prelude.Add(part)
-	} else if end == io.EOF {
-		if failed = c.prelude.Watches() && body.(transport.Watched).Failure() != nil; !failed {
-			send = c.prelude.End()
+		send, failed = c.completion.prelude.Add(part)
+	}
+	if end == io.EOF && !failed {
+		if failed = c.completion.prelude.Watches() && body.(transport.Watched).Failure() != nil; !failed {
+			send = append(bytes.Clone(send), c.completion.prelude.End()...)
 		}
 	}
-	if more := c.prelude.Withheld() - c.withheld; more > 0 {
-		if c.gateway.spool.Reserve(withheldStep, true) {
-			c.withheld += withheldStep
-		} else {
-			send = append(bytes.Clone(send), c.prelude.Release()...)
-		}
-	}
-	if c.prelude.IsOver() {
+	switch held := c.completion.prelude.Withheld(); {
+	case held == 0:
 		c.releaseWithheld()
-		if c.text == nil {
-			c.body.Release()
-		}
+	case held <= c.completion.withheld:
+	case c.gateway.spool.Reserve(withheldStep, true):
+		c.completion.withheld += withheldStep
+	default:
+		send = append(bytes.Clone(send), c.completion.prelude.Release()...)
+		c.releaseWithheld()
+	}
+	if c.completion.prelude.IsOver() && c.completion.text == nil {
+		c.body.Release()
 	}
 	if failed {
 		return send, errFailedInside
@@ -102,9 +108,9 @@ func (c *call) preludeOf(part []byte, end error, body any) (send []byte, err err
 
 // ping starts the keepalive in an answer of which nothing is sent for now.
 func (c *call) ping() {
-	if !c.pinging {
-		c.pinging = true
-		c.keepalive.resume(c.prelude.Middle())
+	if !c.completion.pinging {
+		c.completion.pinging = true
+		c.keepalive.resume(c.completion.prelude.Middle())
 	}
 }
 
@@ -113,19 +119,22 @@ const withheldStep = 16 << 10
 
 // releaseWithheld returns the memory of what was withheld.
 func (c *call) releaseWithheld() {
-	c.gateway.spool.Return(int64(c.withheld))
-	c.withheld = 0
+	if c.completion.withheld == 0 {
+		return
+	}
+	c.gateway.spool.Return(int64(c.completion.withheld))
+	c.completion.withheld = 0
 }
 
 // pause ends the keepalive in an answer, of which more is sent now.
 func (c *call) pause() {
-	if c.pinging {
-		c.pinging = false
+	if c.completion.pinging {
+		c.completion.pinging = false
 		c.keepalive.stop()
 	}
 }
 
-// askAgain asks for an answer again that has broken off, or for the rest of it, and sends the client what comes. It
+// askAgain asks for an answer again that has broken off, and sends the client what comes. It
 // waits as for a first answer. false: the answer stays broken off.
 func (c *call) askAgain(f *fault.Error) bool {
 	if c.r.Context().Err() != nil || c.gateway.draining.Err() != nil {
@@ -135,27 +144,25 @@ func (c *call) askAgain(f *fault.Error) bool {
 	switch {
 	case wait.Verdict.Stop != "":
 		return false
-	case c.resumable() && c.goOn(wait):
-		return true
-	case c.again-c.resumed == maxAgain || !c.prelude.Restartable() && !c.continues():
+	case c.completion.again == maxAgain || !c.completion.prelude.Restartable() && !c.continues():
 		return false
 	}
-	c.again++
+	c.completion.again++
 	closeResponse(c.shared.resp) // a wait holds no connection
-	if c.prelude.Restartable() {
-		c.send(c.prelude.Restart())
+	if c.completion.prelude.Restartable() {
+		c.send(c.completion.prelude.Restart())
 	}
 	c.releaseWithheld()
-	return c.lead(wait, c.leadAgain)
+	c.lead(wait)
+	return true
 }
 
-// lead leads a shared request for what is missing of the answer, and sends the client what comes. false: that is
-// nothing, and the answer stays as it was.
-func (c *call) lead(wait policy.Wait, begin func() *sharedRequest) bool {
+// lead leads a shared request for what is missing of the answer, and sends the client what comes.
+func (c *call) lead(wait policy.Wait) {
 	c.ping()
-	c.afterContent.Store(c.answering)
+	c.completion.afterContent.Store(c.completion.answering)
 	c.carried, c.answered, c.silence = &wait, false, 0
-	before, s := c.shared, begin()
+	s := c.leadAgain()
 	c.shared = s
 	defer s.release(c)
 	defer context.AfterFunc(c.r.Context(), func() { s.leave(c) })()
@@ -163,14 +170,8 @@ func (c *call) lead(wait policy.Wait, begin func() *sharedRequest) bool {
 	if c.r.Context().Err() != nil && !c.goesOn() || s.winner != c {
 		c.clientLeft()
 	}
-	if s.resumes && s.background.gone {
-		c.pause()
-		c.shared = before
-		return false
-	}
-	c.outcome, c.pinging = s.soFar(), false
+	c.outcome, c.completion.pinging = s.soFar(), false
 	c.answer(s.resp, s.err)
-	return true
 }
 
 // waitAfter returns the wait that follows an answer that has broken off: as if it had failed before its content.
@@ -187,41 +188,117 @@ func (c *call) waitAfter(f *fault.Error) policy.Wait {
 	}
 }
 
-// leadAgain returns the shared request by which the call asks again.
+// leadAgain returns the shared request by which the call asks again. What an upstream has cut twice is asked of the
+// next one.
 func (c *call) leadAgain() *sharedRequest {
 	s := c.newShared()
-	s.failover.Since = time.Now()
+	if s.failover.Since = time.Now(); c.completion.again > 1 {
+		s.failover.leavesAtOnce(c.carried.Fault.Kind)
+	}
 	return s
 }
 
 // completed reports an answer that was asked for again, and is whole.
 func (c *call) completed() {
-	if c.again == 0 {
+	if c.completion.again == 0 {
 		return
 	}
-	c.w.Header().Set(http.TrailerPrefix+continuedHeader, strconv.Itoa(c.again))
-	c.emit(Event{Completed: Completed{Again: c.again, Resumed: c.resumed, Discarded: c.billedTwice(), Text: c.continuing()}})
+	c.w.Header().Set(http.TrailerPrefix+continuedHeader, strconv.Itoa(c.completion.again))
+	c.emit(Event{Completed: Completed{Again: c.completion.again, Discarded: c.billedTwice(), Text: c.body.own}})
 }
 
 // billedTwice returns the tokens that were paid for besides those of one whole answer. A broken one may not have said
 // what it took: its input was that of the request that was answered.
 func (c *call) billedTwice() int {
-	tokens, unstated := c.prelude.Discarded()
+	tokens, unstated := c.completion.prelude.Discarded()
 	tokens += unstated * int(c.shared.used.Input+c.shared.used.Cached)
-	if c.text != nil {
-		tokens += c.text.BilledTwice()
+	if c.completion.text != nil {
+		tokens += c.completion.text.BilledTwice()
 	}
 	return tokens
 }
 
 // sayContinued says in a comment that what follows is of another answer, where the dialect has a place for one.
 func (c *call) sayContinued() string {
-	switch {
-	case c.again == 0:
-	case c.shared.resumes:
-		return fmt.Sprintf("; resumed (%d), as the answer had broken off", c.again)
-	default:
-		return fmt.Sprintf("; asked for again (%d), as the answer had broken off", c.again)
+	if c.completion.again == 0 {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("; asked for again (%d), as the answer had broken off", c.completion.again)
+}
+
+// continuation continues the text of one answer by another request.
+type continuation struct {
+	*api.Completion
+	request received // of the answer; zero: no other request has been made
+}
+
+// followText begins to follow an answer whose text may be continued.
+func (c *call) followText(f api.Form) {
+	if c.shared.at.CompleteFor(c.shared.at.model) != CompleteText {
+		return
+	}
+	if a := api.NewCompletion(c.dialect, f); a != nil {
+		c.completion.text = &continuation{Completion: a}
+		c.completion.prelude.Watch()
+	}
+}
+
+// continues replaces the call's body by one that asks for the rest of the text that has broken off; false: that
+// would not be sound.
+func (c *call) continues() bool {
+	if c.completion.text == nil || !c.completion.prelude.Follows() {
+		return false
+	}
+	c.meaning() // of the request that the client has sent
+	if c.body.own {
+		c.body.Release()
+		c.body, c.completion.text.request = c.completion.text.request, received{}
+	}
+	var request bytes.Buffer
+	if !c.eachPart(func(part []byte) (more bool) { request.Write(part); return true }) {
+		return false
+	}
+	text, err := c.completion.text.Continue(request.Bytes())
+	if err != nil {
+		return false
+	}
+	body, err := c.gateway.spool.Read(io.NopCloser(bytes.NewReader(text)), int64(len(text)), int64(len(text)))
+	if err != nil {
+		return false // no room
+	}
+	c.completion.text.request, c.body = c.body, received{Body: body, own: true}
+	c.completion.prelude.Rejoin()
+	return true
+}
+
+// errUnjoined is the end of an answer whose text another one did not continue.
+var errUnjoined = &fault.Error{
+	Kind: fault.Truncated, Status: http.StatusOK, Rule: "gateway/unjoined", Err: errLocal,
+	Message: "the answer broke off, and what the model wrote then does not continue it for certain",
+}
+
+// restOf returns what the client is sent of the next part of an answer that continues another one's text, or at its
+// end.
+func (c *call) restOf(part []byte, end error, body any) (send []byte, err error) {
+	if f := body.(transport.Watched).Failure(); f != nil {
+		return nil, f
+	}
+	if len(part) > 0 {
+		send, err = c.completion.text.Add(part)
+	} else if end == io.EOF {
+		send, err = c.completion.text.End()
+	}
+	if err != nil {
+		c.completion.again = maxAgain // another one would not be better
+		c.emit(Event{Completed: Completed{Again: maxAgain, Discarded: c.billedTwice(), Text: true, Unjoined: true}})
+		return nil, errUnjoined
+	}
+	return c.preludeOf(send, end, body)
+}
+
+// releaseText frees the request of an answer that was continued.
+func (c *call) releaseText() {
+	if c.body.own {
+		c.completion.text.request.Release()
+	}
 }

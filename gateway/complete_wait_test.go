@@ -222,7 +222,7 @@ func TestCompleted_TokensBilledTwice(t *testing.T) {
 		more              int // tokens besides that at least
 	}{
 		{"/v1/chat/completions", stated, `think:"Let me see."+cut:1, say:Hello`, 0, 0},
-		{"/v1/responses", storedCodex, `think:"Let me see."+cut:1, say:Hello`, 0, 0},
+		{"/v1/responses", `{"reasoning":{"summary":"auto"},` + codex[1:], `think:"Let me see."+cut:1, say:Hello`, 0, 0},
 		{"/v1/chat/completions", stated, "say:" + story + "+cut:14, say:" + story + "+continue:exact", 1, 5},
 		{"/v1/messages", claude, "say:" + story + "+cut:14, say:" + story + "+continue:exact", 1, 5},
 		{"/v1/messages", claude, "say:" + story + "+cut:14, say:" + story + "+continue:paraphrase", 1, 0},

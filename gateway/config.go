@@ -1,16 +1,16 @@
 package gateway
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/transport"
@@ -20,7 +20,7 @@ import (
 type Config struct {
 	Upstreams []Upstream          // the first of an API takes that API's requests; none: Defaults()
 	Policy    policy.Policy       // of the upstreams without a policy of their own; zero: never retry
-	Base      http.RoundTripper   // reaches the upstreams without a transport of their own; nil: pooled connections
+	Base      http.RoundTripper   // reaches the upstreams; nil: pooled connections
 	Faults    classify.Classifier // classifies the faults; zero: the built-in rules
 	Spool     Spool               // keeps the bodies of requests
 	Detached  Detached            // reads answers on for clients that have left; zero: none
@@ -44,24 +44,21 @@ type Share func(upstream string, base *url.URL, b *breaker.Breaker, limits *rate
 
 // Upstream is one provider, or one account with it.
 type Upstream struct {
-	Name       string                    // in paths (/NAME/v1/…), headers and logs
-	API        string                    // one of APIs(): the meaning of its base URL, its credentials and its default requests
-	Base       *url.URL                  // nil: the API's public URL; Azure has none
-	Key        func() (string, error)    // the credential sent in place of the client's, asked before each request; nil: the client's own passes through
-	NoKey      bool                      // it gets no credentials, not even the client's
-	Sign       func(*http.Request) error // signs each try, in place of the client's credentials; the body is read with GetBody; nil: nothing is signed
-	Policy     *policy.Policy            // nil: the gateway's
-	Limits     *Limits                   // of each try; nil: DefaultLimits()
-	Body       int64                     // the largest request in bytes; 0: 32 MiB
-	Complete   CompleteMode              // what happens to a stream that breaks off; "": CompleteLossless
-	Background BackgroundMode            // which answers of OpenAI's Responses API are generated in the background, unless Complete is off; "": BackgroundOff
-	Fallback   []Fallback                // where a request goes when it finds no answer here, in order
-	Routes     []Route                   // the first that matches a request overrides the fields above
-	Transport  http.RoundTripper         // reaches it; nil: the gateway's
-	Network    Network                   // how it is reached without a Transport or the gateway's Base
-	Admission  Admission                 // which requests wait for room; "": AdmissionLearned
-	Reserve    float64                   // the share of each limit that is kept for people: for sessions after a pause, and no agents; 0: none
-	Socket     SocketMode                // what happens to a WebSocket for the Responses API; "": SocketRide
+	Name      string                    // in paths (/NAME/v1/…), headers and logs
+	API       string                    // one of APIs(): the meaning of its base URL, its credentials and its default requests
+	Base      *url.URL                  // nil: the API's public URL; Azure has none
+	Key       func() (string, error)    // the credential sent in place of the client's, asked before each request; nil: the client's own passes through
+	NoKey     bool                      // it gets no credentials, not even the client's
+	Sign      func(*http.Request) error // signs each try, in place of the client's credentials; the body is read with GetBody; nil: nothing is signed
+	Policy    *policy.Policy            // nil: the gateway's
+	Limits    *Limits                   // of requests and each try; nil: DefaultLimits()
+	Complete  CompleteMode              // what happens to a stream that breaks off; "": CompleteLossless
+	Fallback  []Fallback                // where a request goes when it finds no answer here, in order
+	Routes    []Route                   // the first that matches a request overrides the fields above
+	Network   Network                   // how it is reached without the gateway's Base
+	Admission Admission                 // which requests wait for room; "": AdmissionLearned
+	Reserve   float64                   // the share of each limit that is kept for people: for sessions after a pause, and no agents; 0: none
+	Socket    SocketMode                // what happens to a WebSocket for the Responses API; "": SocketRide
 }
 
 // Admission is which requests wait for room at an upstream before they are sent.
@@ -71,35 +68,31 @@ type Admission string
 const (
 	AdmissionLearned Admission = "learned" // those wait that would exceed a limit which the upstream states, or has refused beyond
 	AdmissionOff     Admission = "off"     // none waits
-
-	// AdmissionAdaptive is AdmissionLearned, and where the upstream states no limits as few are in flight as its
-	// answers need to begin soon: for a server of one's own.
-	AdmissionAdaptive Admission = "adaptive"
 )
 
 // Admissions returns all of them.
-func Admissions() []Admission { return []Admission{AdmissionLearned, AdmissionAdaptive, AdmissionOff} }
+func Admissions() []Admission { return []Admission{AdmissionLearned, AdmissionOff} }
 
 // SocketMode is what happens to a client that opens a WebSocket for OpenAI's Responses API, as Codex does.
 type SocketMode string
 
 // The modes.
 const (
-	SocketRide   SocketMode = "ride"   // its requests are kept waiting and retried like POSTs, and sent as such
-	SocketRefuse SocketMode = "426"    // it is told to send POSTs
-	SocketTunnel SocketMode = "tunnel" // the socket goes to the upstream, and nothing on it is retried
+	SocketRide   SocketMode = "ride" // its requests are kept waiting and retried like POSTs, and sent as such
+	SocketRefuse SocketMode = "426"  // it is told to send POSTs
 )
 
 // SocketModes returns all modes.
-func SocketModes() []SocketMode { return []SocketMode{SocketRide, SocketRefuse, SocketTunnel} }
+func SocketModes() []SocketMode { return []SocketMode{SocketRide, SocketRefuse} }
 
-// Limits bounds each try. When one expires, the try has failed with a [fault.Timeout], or with a
+// Limits bounds requests and each try. When a time expires, the try has failed with a [fault.Timeout], or with a
 // [fault.UpstreamTimeout] while connecting. A zero field sets no limit.
 type Limits struct {
-	Connect   time.Duration // until the connection is established; only for pooled connections: no Transport, no Base
+	Connect   time.Duration // until the connection is established; only for pooled connections: no Base
 	FirstByte time.Duration // from sending the request to the first byte of an answer
 	Learned   bool          // of a streamed answer, FirstByte is shortened to what is usual for the model and the size of the request, once that is known
 	Idle      time.Duration // between two reads of an answer
+	Body      int64         // the largest request in bytes; 0: 32 MiB, the vendors' own limit
 }
 
 // DefaultLimits returns the limits of an upstream without its own: 10 s to
@@ -110,21 +103,15 @@ func DefaultLimits() Limits {
 	return Limits{Connect: 10 * time.Second, FirstByte: 10 * time.Minute, Learned: true, Idle: 5 * time.Minute}
 }
 
-// perTry returns the limits that package transport keeps.
-func (l Limits) perTry() transport.Limits {
-	return transport.Limits{FirstByte: l.FirstByte, Idle: l.Idle}
-}
-
 // Route overrides an upstream's settings for some models.
 type Route struct {
-	Models     []string       // patterns of path.Match, one of which the model matches; none: every model
-	Policy     *policy.Policy // nil: the upstream's
-	Limits     *Limits        // nil: the upstream's. Connect is the upstream's in any case
-	Complete   CompleteMode   // "": the upstream's
-	Background BackgroundMode // "": the upstream's
-	Admission  Admission      // "": the upstream's
-	Reserve    *float64       // nil: the upstream's
-	Fallback   []Fallback     // nil: the upstream's
+	Models    []string       // patterns of path.Match, one of which the model matches; none: every model
+	Policy    *policy.Policy // nil: the upstream's
+	Limits    *Limits        // nil: the upstream's. Connect and Body are the upstream's in any case
+	Complete  CompleteMode   // "": the upstream's
+	Admission Admission      // "": the upstream's
+	Reserve   *float64       // nil: the upstream's
+	Fallback  []Fallback     // nil: the upstream's
 }
 
 // Fallback is another upstream for a request, or another model.
@@ -155,82 +142,37 @@ func Defaults() []Upstream {
 	return all
 }
 
-// settings are what holds for one request at an upstream.
-type settings struct {
-	policy    *policy.Policy
-	limits    *Limits
-	fallback  []Fallback
-	admission Admission
-	reserve   float64
+// Detached has an answer read to its end although its client has left, and kept for when the client sends the
+// same request again. The zero value is off.
+type Detached struct {
+	Agents []string      // for clients whose User-Agent or Originator begins so, such as "codex", in any case; "all": every client
+	Time   time.Duration // how long an answer is read on, and how long it is kept then; 0: 5 min
+	Bytes  int64         // the largest answer that is kept; 0: 8 MiB
+	Tries  bool          // also a try in progress that has no content so far; false: it ends when the client leaves
 }
 
-// settings returns what holds for the requests to a model. The upstream's own policy and limits are set.
-func (u *Upstream) settings(model string) settings {
-	p, l, f := u.ForModel(model)
-	admission, reserve := u.admissionFor(model)
-	return settings{p, l, f, admission, reserve}
+// AllAgents stands for every client in [Detached.Agents].
+const AllAgents = "all"
+
+// withDefaults returns d with the defaults in place of zeros.
+func (d Detached) withDefaults() Detached {
+	if d.Time == 0 {
+		d.Time = 5 * time.Minute
+	}
+	if d.Bytes == 0 {
+		d.Bytes = 8 << 20
+	}
+	return d
 }
 
-// CompleteFor returns what happens to an answer of a model that breaks off.
-func (u *Upstream) CompleteFor(model string) CompleteMode {
-	mode := u.Complete
-	if r := u.route(model); r != nil {
-		mode = cmp.Or(r.Complete, mode)
-	}
-	return cmp.Or(mode, CompleteLossless)
+// includes reports whether the answers to a client are kept.
+func (d *Detached) includes(c api.Client) bool {
+	return slices.ContainsFunc(d.Agents, func(agent string) bool {
+		return agent == AllAgents || beginsWith(c.Agent, agent) || beginsWith(c.Originator, agent)
+	})
 }
 
-// BackgroundFor returns which answers of a model are generated in the background.
-func (u *Upstream) BackgroundFor(model string) BackgroundMode {
-	mode := u.Background
-	if r := u.route(model); r != nil {
-		mode = cmp.Or(r.Background, mode)
-	}
-	return cmp.Or(mode, BackgroundOff)
-}
-
-// admissionFor returns which requests for a model wait for room, and the share that is kept for people.
-func (u *Upstream) admissionFor(model string) (mode Admission, reserve float64) {
-	mode, reserve = u.Admission, u.Reserve
-	if r := u.route(model); r != nil {
-		mode = cmp.Or(r.Admission, mode)
-		if r.Reserve != nil {
-			reserve = *r.Reserve
-		}
-	}
-	return cmp.Or(mode, AdmissionLearned), reserve
-}
-
-// route returns the first route that is for a model; nil: none is.
-func (u *Upstream) route(model string) *Route {
-	i := slices.IndexFunc(u.Routes, func(r Route) bool { return r.matches(model) })
-	if i < 0 {
-		return nil
-	}
-	return &u.Routes[i]
-}
-
-// ForModel returns what holds for the requests to a model: that of the first route that matches it, or else the
-// upstream's. A nil policy is the gateway's, nil limits are DefaultLimits().
-func (u *Upstream) ForModel(model string) (p *policy.Policy, l *Limits, fallback []Fallback) {
-	p, l, fallback = u.Policy, u.Limits, u.Fallback
-	r := u.route(model)
-	if r == nil {
-		return p, l, fallback
-	}
-	p, l = cmp.Or(r.Policy, p), cmp.Or(r.Limits, l)
-	if r.Fallback != nil {
-		fallback = r.Fallback
-	}
-	return p, l, fallback
-}
-
-// matches reports whether a route is for a model.
-func (r Route) matches(model string) bool {
-	for _, pattern := range r.Models {
-		if ok, _ := path.Match(pattern, model); ok {
-			return true
-		}
-	}
-	return len(r.Models) == 0
+// beginsWith compares in any case.
+func beginsWith(s, begin string) bool {
+	return len(s) >= len(begin) && strings.EqualFold(s[:len(begin)], begin)
 }

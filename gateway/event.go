@@ -2,12 +2,13 @@ package gateway
 
 import (
 	"cmp"
-	"net/http"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/clip"
+	"github.com/ridethrough/ridethrough/internal/redact"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/retry"
@@ -63,31 +64,6 @@ type Call struct {
 	Replica  string    // of the fleet, where it is; "": this one
 }
 
-// idBound is how much is kept of what a client sends about itself.
-const idBound = 128
-
-// sessionHeaders are the headers in which clients send the id of a conversation.
-var sessionHeaders = []string{"X-Claude-Code-Session-Id", "Session-Id", "Session_id", "X-Session-Id", "X-Session-Affinity", "Conversation-Id"}
-
-// sessionOf returns the client's own id of its conversation.
-func sessionOf(h http.Header) string {
-	for _, name := range sessionHeaders {
-		if v := h[name]; len(v) > 0 && v[0] != "" {
-			return clip.Text(v[0], idBound)
-		}
-	}
-	return ""
-}
-
-// clientOf returns the client's program.
-func clientOf(h http.Header) string {
-	if v := h["User-Agent"]; len(v) > 0 {
-		first, _, _ := strings.Cut(v[0], " ")
-		return clip.Text(first, idBound)
-	}
-	return ""
-}
-
 // emit calls OnEvent.
 func (c *call) emit(e Event) {
 	if c.setup.onEvent == nil {
@@ -101,7 +77,7 @@ func (c *call) emit(e Event) {
 	c.setup.onEvent(e)
 }
 
-// Resent reports that the try in progress is sent again at once. It implements http1.Observer.
+// Resent reports that the try in progress is sent again at once. It implements resendObserver.
 func (s *sharedRequest) Resent() { s.leader.emit(Event{Resent: true}) }
 
 // emitError reports the fault that has ended the call, and why no other try follows.
@@ -140,4 +116,102 @@ func (c *call) used() (u ratelimit.Charged) {
 		}
 	}
 	return u
+}
+
+// quotePermit is the permit of a try whose fault may quote the request. The client's key and the words of its
+// prompt are left out of it before the breaker shares it with other callers, and before it gets into events,
+// which are logged and shown.
+type quotePermit struct {
+	retry.Permit
+	call *call
+	body string // of the fault, as the provider sent it; "": there is none
+}
+
+// Report implements retry.Permit.
+func (p *quotePermit) Report(f *fault.Error) {
+	if f != nil && !errors.Is(f, errLocal) {
+		p.body, f.Body = f.Body, "" // for the event of a wait; other callers need none
+		f.Message, f.Code = p.call.withoutQuotes(f.Message), p.call.withoutQuotes(f.Code)
+	}
+	p.Permit.Report(f)
+}
+
+// verbatim returns the fault of the try with what the provider sent, without what that quotes of the request.
+func (p *quotePermit) verbatim(f *fault.Error) *fault.Error {
+	if p.body == "" {
+		return f
+	}
+	whole := *f
+	whole.Body = p.call.withoutQuotes(p.body)
+	return &whole
+}
+
+// withoutQuotes returns a provider's text without what it quotes of the request; "": the request cannot be read,
+// so that the text may be a quote.
+func (in *intake) withoutQuotes(text string) string {
+	if !redact.MayQuote(text) {
+		return text
+	}
+	q := redact.NewQuotes(in.withoutPrivate(text), in.parsed.Model)
+	if !in.eachPart(func(part []byte) (more bool) { q.Source(part); return true }) {
+		return ""
+	}
+	return q.Text()
+}
+
+// maxPrivate is how many values of a request's headers are looked for in a text.
+const maxPrivate = 64
+
+// withoutPrivate returns a provider's text without the credentials of the request and the values of its private
+// headers; "": there are too many of them.
+func (in *intake) withoutPrivate(text string) string {
+	var private []string
+	add := func(value string) {
+		if len(value) >= redact.ShortestKey && value != in.parsed.Model {
+			private = append(private, value)
+		}
+	}
+	for name, values := range in.r.Header {
+		if isPublic(name) {
+			continue
+		}
+		for _, v := range values {
+			add(redact.Credential(name, v))
+		}
+	}
+	if in.r.URL.RawQuery != "" {
+		add(in.r.URL.Query().Get(googleParam))
+	}
+	switch {
+	case len(private) > maxPrivate:
+		return ""
+	case len(private) == 0:
+		return text
+	}
+	return redact.NewSecret(private...).Text(text)
+}
+
+// isPublic reports whether the values of a header are no secret: HTTP or an API defines what they may be, and errors
+// that repeat them help. Any other header may have a credential, for a proxy on the way or for what only the user knows.
+func isPublic(name string) bool {
+	return slices.ContainsFunc(publicHeaders, func(public string) bool {
+		return name == public || strings.HasSuffix(public, "-") && strings.HasPrefix(name, public)
+	})
+}
+
+// publicHeaders are their names, or what these begin with.
+var publicHeaders = []string{
+	"Accept", "Accept-", "Anthropic-", "Cache-Control", "Connection", "Content-", "Openai-", "Origin", "Sec-Fetch-", "Traceparent",
+	"Transfer-Encoding", "User-Agent", "X-App", "X-Codex-", "X-Goog-Api-Client", headerPrefix, "X-Stainless-",
+}
+
+// withoutWords returns a provider's fault without its message if that may quote the request, whose body is not
+// kept behind the first content. Its kind and code say what happened.
+func (in *intake) withoutWords(f *fault.Error) *fault.Error {
+	silent := *f
+	silent.Body, silent.Code = "", in.withoutPrivate(f.Code)
+	if redact.MayQuote(f.Message) {
+		silent.Message = ""
+	}
+	return &silent
 }

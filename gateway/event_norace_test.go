@@ -10,6 +10,12 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
+// raced reports whether the race detector is on.
+const raced = false
+
+// callers is how many share an outage.
+const callers = 1000
+
 // A request that is answered at once, as most are, costs no allocation more if its events are watched.
 func TestOnEvent_AllocatesNothing(t *testing.T) {
 	measure := func(onEvent func(gateway.Event)) float64 {

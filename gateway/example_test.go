@@ -21,7 +21,7 @@ import (
 // A gateway is an http.Handler: here in front of a provider that resets the
 // first connection and then sends an error inside a 200.
 func ExampleGateway() {
-	provider := simulator.New(simulator.Script{Replies: []simulator.Reply{simulator.Reset{}, simulator.Error200{}}, Answer: "forty-two"})
+	provider := simulator.New(simulator.Script{Replies: []simulator.Reply{simulator.Reset, simulator.Error200}, Answer: "forty-two"})
 	defer provider.Close()
 
 	p := policy.Patient()
@@ -191,7 +191,7 @@ func ExampleEvent() {
 // SocketModes are the ways to serve the WebSocket of the Responses API.
 func ExampleSocketModes() {
 	fmt.Println(gateway.SocketModes())
-	// Output: [ride 426 tunnel]
+	// Output: [ride 426]
 }
 
 // WaitSockets is called behind Drain and http.Server.Shutdown.

@@ -18,14 +18,9 @@ func (g *Gateway) Caches() int {
 // Left returns what requests leave behind in a gateway: shared requests, requests
 // that wait, and bytes of their bodies in memory and on disk.
 func (g *Gateway) Left() (shared, waits int, memory, disk int64) {
-	g.coalescer.mu.Lock()
-	defer g.coalescer.mu.Unlock()
 	memory, disk = g.spool.Used()
-	return len(g.coalescer.inProgress()), len(g.waits.list()), memory, disk
+	return len(g.outcomes.running()), len(g.Waits()), memory, disk
 }
-
-// Away returns how many requests of other gateways are known.
-func (g *Gateway) Away() int64 { return g.away.n.Load() }
 
 // CommonCredentials returns how a fleet's gateway names credentials, and how many names it keeps.
 func CommonCredentials() (of func(http.Header, *url.URL) string, kept func() int) {

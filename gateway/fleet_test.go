@@ -2,7 +2,9 @@ package gateway_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -20,20 +22,86 @@ type replicas struct {
 	t        *testing.T
 	provider *simulator.Provider
 	all      []*harness
+	outcomes []*outcomes
 
-	mu   sync.Mutex
-	told [][]byte
-	deaf bool // entries are lost
+	mu     sync.Mutex        // outcomes too
+	told   []gateway.Outcome // that were put; the zero one: that one was deleted
+	deaf   bool              // what is put is lost
+	living int               // the number of gateways that live
+}
+
+// outcomes is what one of them knows, or what an earlier process has left. It implements gateway.Outcomes.
+type outcomes struct {
+	f     *replicas
+	index int
+	all   map[string]outcome
+}
+
+// outcome is one of them.
+type outcome struct {
+	gateway.Outcome
+	at, until time.Time
+	by        int
+}
+
+func (o *outcomes) Put(key string, one gateway.Outcome, ttl time.Duration) {
+	now := time.Now()
+	o.f.set(o.index, key, outcome{one, now, now.Add(ttl), o.index})
+}
+
+func (o *outcomes) Delete(key string) {
+	if _, _, known := o.Lookup(key); !known {
+		return
+	}
+	o.f.set(o.index, key, outcome{})
+	for i, w := range o.f.all {
+		if i != o.index && !o.f.isDeaf() {
+			w.gateway.Delivered(key)
+		}
+	}
+}
+
+func (o *outcomes) Lookup(key string) (gateway.Outcome, time.Time, bool) {
+	o.f.mu.Lock()
+	defer o.f.mu.Unlock()
+	got := o.all[key]
+	return got.Outcome, got.at, got.until.After(time.Now())
+}
+
+func (o *outcomes) Knows(scope string) bool {
+	o.f.mu.Lock()
+	defer o.f.mu.Unlock()
+	for key, got := range o.all {
+		if strings.HasPrefix(key, scope) && got.by != o.index {
+			return true
+		}
+	}
+	return false
+}
+
+// fleet returns the fleet of the next gateway.
+func (f *replicas) fleet(answers gateway.Answers) *gateway.Fleet {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	o := &outcomes{f: f, index: len(f.outcomes), all: map[string]outcome{}}
+	f.outcomes = append(f.outcomes, o)
+	return &gateway.Fleet{
+		Replica: fmt.Sprint("r", o.index), Outcomes: o, Answers: answers,
+		Lives: func(replica string) bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return slices.Contains([]string{"r0", "r1", "r2"}[:f.living], replica)
+		},
+	}
 }
 
 // newReplicas returns n gateways that live.
 func newReplicas(t *testing.T, n int, p policy.Policy, script simulator.Script) *replicas {
 	f := &replicas{t: t, provider: simulator.New(script)}
 	t.Cleanup(func() { _ = f.provider.Close() })
-	for i := range n {
+	for range n {
 		w := newHarnessWith(t, gateway.Config{
-			Upstreams: everything(address("provider.test")), Policy: p, Base: f.provider.Transport(),
-			Fleet: &gateway.Fleet{Replica: fmt.Sprint("r", i), Tell: f.tell},
+			Upstreams: everything(address("provider.test")), Policy: p, Base: f.provider.Transport(), Fleet: f.fleet(nil),
 		})
 		w.provider = f.provider
 		f.all = append(f.all, w)
@@ -42,15 +110,14 @@ func newReplicas(t *testing.T, n int, p policy.Policy, script simulator.Script) 
 	return f
 }
 
-// live has only the first n gateways live.
+// live has only the first n gateways live. A newcomer gets what the first one knows.
 func (f *replicas) live(n int) {
-	var ids []string
-	for i := range n {
-		ids = append(ids, fmt.Sprint("r", i))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := max(f.living, 1); i < n && !f.deaf; i++ {
+		maps.Copy(f.outcomes[i].all, f.outcomes[0].all)
 	}
-	for _, w := range f.all[:n] {
-		w.gateway.SetMembers(ids)
-	}
+	f.living = n
 }
 
 // hear says whether the gateways hear of each other.
@@ -60,17 +127,36 @@ func (f *replicas) hear(hear bool) {
 	f.deaf = !hear
 }
 
-// tell has all gateways hear an entry.
-func (f *replicas) tell(entry []byte) {
+func (f *replicas) isDeaf() bool {
 	f.mu.Lock()
-	f.told = append(f.told, entry)
-	deaf := f.deaf
-	f.mu.Unlock()
-	for _, w := range f.all {
-		if !deaf {
-			w.gateway.Hear(entry)
+	defer f.mu.Unlock()
+	return f.deaf
+}
+
+// set has all gateways know an outcome; the zero one: that it was deleted.
+func (f *replicas) set(by int, key string, o outcome) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.told = append(f.told, o.Outcome)
+	for i, to := range f.outcomes {
+		switch {
+		case f.deaf && i != by:
+		case o.until.IsZero():
+			delete(to.all, key)
+		default:
+			to.all[key] = o
 		}
 	}
+}
+
+// known returns how many outcomes the gateways know.
+func (f *replicas) known() (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, o := range f.outcomes {
+		n += len(o.all)
+	}
+	return n
 }
 
 // tries returns when the provider was asked.
@@ -104,7 +190,7 @@ func TestFleet_ComesBackAtAnotherGateway(t *testing.T) {
 		{"a gateway that is killed, a client that does not", func(f *replicas) { f.hear(false) }, nil, false},
 		{"a gateway that is killed, and known to be", func(f *replicas) {
 			f.hear(false)
-			f.all[1].gateway.SetMembers([]string{"r1"})
+			f.live(0)
 		}, nil, true},
 		{"another key", nil, []string{"Authorization", "Bearer 2"}, false},
 	} {
@@ -192,33 +278,51 @@ func TestFleet_NewcomerLearnsWhatIsHeld(t *testing.T) {
 // one that was answered.
 func TestFleet_TellsNothingOfWhatIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newReplicas(t, 2, policy.Patient(), simulator.Script{Replies: []simulator.Reply{simulator.OK{}, simulator.Status{Code: 529}}})
+		f := newReplicas(t, 2, policy.Patient(), simulator.Script{Replies: []simulator.Reply{simulator.OK, simulator.Status{Code: 529}}})
 		_, _, _ = f.all[0].get(messages, claude)
 		if n := len(f.told); n > 0 {
 			t.Errorf("after an answer without a fault: %d entries were told, want none", n)
 		}
 		_, _, _ = f.all[0].get(messages, claude, "X-Api-Key", "sk-ant-very-secret-key")
-		if len(f.told) != 2 || !bytes.Contains(f.told[0], []byte(`"state":"held"`)) || !bytes.Contains(f.told[1], []byte(`"state":"over"`)) {
-			t.Errorf("of an answer after a fault: told %s, want held and over", f.told)
+		if len(f.told) != 2 || f.told[0].State != "held" || f.told[1].State != "" {
+			t.Errorf("of an answer after a fault: told %+v, want held, and that it is deleted", f.told)
 		}
-		for _, secret := range []string{"sk-ant", `"Hi"`, "claude-sonnet", `T00:`} {
-			if all := bytes.Join(f.told, nil); bytes.Contains(all, []byte(secret)) {
-				t.Errorf("%q is told: %s", secret, all)
+		for _, secret := range []string{"sk-ant", `"Hi"`, "claude-sonnet"} {
+			if all, err := json.Marshal(f.told); err != nil || bytes.Contains(all, []byte(secret)) {
+				t.Errorf("%q is told: %s, %v", secret, all, err)
 			}
 		}
-		if n := f.all[1].gateway.Away(); n != 0 {
-			t.Errorf("the other gateway knows %d requests, want none", n)
+		if n := f.known(); n != 0 {
+			t.Errorf("the gateways know %d outcomes, want none", n)
 		}
 	})
 }
 
-func TestHear_IgnoresWhatIsNoEntry(t *testing.T) {
-	g := newGateway(t, gateway.Config{Fleet: &gateway.Fleet{Replica: "r", Tell: func([]byte) {}}})
-	for _, entry := range []string{"", "{", "{}", `{"key":"short","state":"held","fault":{"kind":"overloaded"},"until":1e12}`, `[]`} {
-		g.Hear([]byte(entry))
-	}
-	if n := g.Away(); n != 0 {
-		t.Errorf("%d requests are known, want none", n)
+// What another version has put is left alone, or is within bounds, and a client that comes back is served.
+func TestFleet_IgnoresOutcomesThatAreNone(t *testing.T) {
+	for _, text := range []string{
+		"{}", `{"From":"x","State":"held","Last":{"Fault":{"Kind":"overloaded"}}}`,
+		`{"From":"x","State":"new","Last":{"Fault":{"Kind":"overloaded"}},"Until":"2000-01-02T00:00:00Z"}`,
+		`{"From":"x","State":"failed","Until":"2000-01-02T00:00:00Z","Latest":"1900-01-01T00:00:00Z"}`,
+		`{"From":"x","State":"left","Last":{"Fault":{"Kind":"new"},"Run":{"tries":-7},"Limit":-1,"Waited":-5},"Until":"2000-01-02T00:00:00Z","Stayed":0,"Silence":2678400000000000}`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newReplicas(t, 2, policy.Patient(), simulator.Script{Replies: []simulator.Reply{simulator.Status{Code: 529}}})
+			f.all[0].leaveAfter(time.Second, messages, claude)
+			f.mu.Lock()
+			for key, o := range f.outcomes[1].all {
+				o.Outcome = gateway.Outcome{}
+				if err := json.Unmarshal([]byte(text), &o.Outcome); err != nil {
+					t.Fatalf("read outcome: %v", err)
+				}
+				f.outcomes[1].all[key] = o
+			}
+			f.mu.Unlock()
+			began := time.Now()
+			if resp, answer, err := f.all[1].get(messages, claude); err != nil || resp.StatusCode != 200 || time.Since(began) > 10*time.Second {
+				t.Errorf("%s: %v %q after %v, want an answer within ten seconds", text, err, answer, time.Since(began))
+			}
+		})
 	}
 }
 
@@ -250,6 +354,89 @@ func TestFleet_ComesBackToItsPlace(t *testing.T) {
 		}
 		if at := slices.Index(order, "0"); len(order) != 13 || at < 0 || at > 2 {
 			t.Errorf("answered in the order %v, want 0 soon after the first probe", order)
+		}
+	})
+}
+
+// restarts returns a gateway, and one that knows what it has told until it is killed.
+func restarts(t *testing.T, p policy.Policy, script simulator.Script) (before *harness, restart func() *harness) {
+	provider := simulator.New(script)
+	t.Cleanup(func() { _ = provider.Close() })
+	f := &replicas{t: t}
+	start := func() *harness {
+		fleet := f.fleet(nil)
+		fleet.Lives = nil
+		w := newHarnessWith(t, gateway.Config{Upstreams: everything(address("provider.test")), Policy: p, Base: provider.Transport(), Fleet: fleet})
+		w.provider = provider
+		return w
+	}
+	before = start()
+	return before, func() *harness {
+		w := start()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		maps.Copy(f.outcomes[1].all, f.outcomes[0].all)
+		f.deaf = true
+		return w
+	}
+}
+
+// A request that comes back after a restart continues in the wait that its client has lost.
+func TestGateway_RecallsWaitsOfAnEarlierProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, restart := restarts(t, policy.Patient(), outage(48*time.Hour))
+		restarted := make(chan *harness, 1)
+		time.AfterFunc(20*time.Second, func() { restarted <- restart() }) // before the client has left: it is killed
+		w.leaveAfter(21*time.Second, responses, codexTurn)
+		time.Sleep(time.Second)
+		(<-restarted).leaveAfter(30*time.Second, responses, codexAgain)
+		var got []time.Duration
+		for _, r := range w.provider.Requests() {
+			got = append(got, r.At)
+		}
+		if want := seconds(0, 5, 15, 45); !slices.Equal(got, want) {
+			t.Errorf("tries: got %v, want %v, as without the restart", got, want)
+		}
+	})
+}
+
+// The time of not-after is that of the day on which a call began to wait, also where it comes back later than that.
+func TestGateway_KeepsNotAfterOverARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spent := simulator.SpentWindow{For: 55 * time.Minute}
+		script := simulator.Script{Replies: []simulator.Reply{spent, spent}}
+		p, latest := untilReset(policy.Patient()), time.Now().Add(time.Hour)
+		p.Quota.Windows, p.Quota.NotAfter = 2, time.Duration(latest.Hour())*time.Hour+time.Duration(latest.Minute())*time.Minute
+		w, restart := restarts(t, p, script)
+		restarted := make(chan *harness, 1)
+		time.AfterFunc(50*time.Minute, func() { restarted <- restart() }) // before the client has left: it is killed
+		w.leaveAfter(50*time.Minute+time.Second, messages, claude)
+		time.Sleep(12 * time.Minute)
+		back := time.Now()
+		_, text, _ := (<-restarted).get(messages, claude)
+		if took := time.Since(back); took > time.Minute || strings.Contains(text, "say.") {
+			t.Errorf("after %v: got %s, want the end at once: the window opens after the first day's time", took, text)
+		}
+	})
+}
+
+// The usage windows that a call has waited for count after a restart: of three, each of an hour, it waits for two.
+func TestGateway_CountsUsageWindowsOverARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var script simulator.Script
+		for n := range 3 {
+			from := time.Duration(n) * time.Hour
+			script.Outages = append(script.Outages, simulator.Outage{From: from, To: from + time.Hour, Reply: simulator.SpentWindow{For: time.Hour}})
+		}
+		p := untilReset(policy.Patient())
+		p.Quota.Windows = 2
+		w, restart := restarts(t, p, script)
+		restarted := make(chan *harness, 1)
+		time.AfterFunc(90*time.Minute, func() { restarted <- restart() })
+		w.leaveAfter(90*time.Minute+time.Second, messages, claude)
+		_, text, _ := (<-restarted).get(messages, claude)
+		if took := time.Since(w.begun); took < 119*time.Minute || took > 125*time.Minute || strings.Contains(text, "say.") {
+			t.Errorf("after %v: got %s, want the end at the third window, two hours after the begin", took, text)
 		}
 	})
 }

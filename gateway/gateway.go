@@ -8,8 +8,19 @@
 // over to another upstream, and ends everything when the client disconnects. A request for no answer is
 // proxied.
 //
-// It has many files because a request has many stations, each in a file of its own that no other package
-// needs: reading, coalescing, failover, keepalive, redaction, answer.
+// A request passes five stations. Each is a type, and can be read alone: [intake] is the request as it has come in,
+// [outcomeTable] knows what has become of it before, failover is where it may go, [sharedRequest] has it tried
+// and waits at its [door], and [call] answers the client.
+//
+// Locks are taken in this order, and no two of a line at once:
+//
+//	sharedRequest.mu
+//	outcomeTable.mu
+//	keptAnswer.mu, keepalive.mu, promptCaches.mu, commonCredentials.mu
+//
+// No lock is held while a client or an upstream is written to or read from.
+//
+// It has many files because each station has one, and so has each question that several of them ask.
 package gateway
 
 import (
@@ -24,29 +35,29 @@ import (
 	"sync/atomic"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/await"
-	"github.com/ridethrough/ridethrough/internal/clip"
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api"
+	"github.com/ridethrough/ridethrough/internal/api/openai"
+	"github.com/ridethrough/ridethrough/internal/api/registry"
+	"github.com/ridethrough/ridethrough/internal/clock"
+	"github.com/ridethrough/ridethrough/internal/exchange"
 	"github.com/ridethrough/ridethrough/internal/preamble"
-	"github.com/ridethrough/ridethrough/internal/receive"
 	"github.com/ridethrough/ridethrough/internal/responses"
 	"github.com/ridethrough/ridethrough/internal/spool"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/ratelimit"
 )
 
 // Gateway is the handler. Its methods may be called by many goroutines at the same time.
 type Gateway struct {
-	id        string // marks what it sends, to know a request that comes back to it
-	seed      dialect.DigestSeed
-	setup     atomic.Pointer[setup]
-	requests  atomic.Int64
-	waits     waitList        // the requests that wait, for Waits and Act
-	headroom  ratelimit.Table // the limits that the upstreams state, by their names
-	caches    promptCaches    // that the sessions have at the upstreams
-	coalescer coalescer       // the requests in progress and those that have just failed, for their re-sends
-	away      awayRequests    // that other gateways of the fleet hold
-	spool     spool.Spool     // the bodies of requests
-	sockets   sync.WaitGroup
+	id       string // marks what it sends, to know a request that comes back to it
+	seed     api.DigestSeed
+	setup    atomic.Pointer[setup]
+	requests atomic.Int64
+	headroom ratelimit.Table // the limits that the upstreams state, by their names
+	caches   promptCaches    // that the sessions have at the upstreams
+	outcomes outcomeTable    // what has become of the requests
+	spool    spool.Spool     // the bodies of requests
+	sockets  sync.WaitGroup
 
 	draining, closing context.Context // end with Drain and with Close
 	drain, close      context.CancelCauseFunc
@@ -57,7 +68,7 @@ var errClosing = errors.New("the gateway is shutting down")
 
 // New returns a gateway. Its error is that of [Config.Check].
 func New(c Config) (*Gateway, error) {
-	g := &Gateway{id: rand.Text(), seed: dialect.DigestSeed{maphash.MakeSeed(), maphash.MakeSeed()}}
+	g := &Gateway{id: rand.Text(), seed: api.DigestSeed{maphash.MakeSeed(), maphash.MakeSeed()}}
 	g.draining, g.drain = context.WithCancelCause(context.Background())
 	g.closing, g.close = context.WithCancelCause(context.Background())
 	if err := g.Use(c); err != nil {
@@ -92,7 +103,9 @@ func (g *Gateway) Drain() { g.drain(errClosing) }
 func (g *Gateway) Close() {
 	g.Drain()
 	g.close(errClosing)
-	g.coalescer.close()
+	for _, s := range g.outcomes.running() {
+		s.cancel(errClosing)
+	}
 }
 
 // ServeHTTP answers one request.
@@ -122,9 +135,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// An upstream may answer before it has read the request. Without this the
 	// server would consume the rest of the request, and the answer would be lost.
 	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has it anyway
-	var own *receive.Body
-	if _, bound := r.Body.(*receive.Body); !bound { // else the server in front of the gateway finishes
-		own = receive.Bound(w, r, receive.Unread())
+	var own *exchange.Body
+	if _, bound := r.Body.(*exchange.Body); !bound { // else the server in front of the gateway finishes
+		own = exchange.Bound(w, r, exchange.Unread())
 	}
 	g.serve(w, r, s, up, rest)
 	own.Finish(w)
@@ -132,11 +145,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve answers a request to an endpoint of an upstream.
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, s *setup, up *upstream, rest endpoint) {
-	d := dialect.Of(r.Method, rest.path)
+	d := registry.Of(r.Method, rest.path)
 	switch {
 	case d != nil:
 		newCall(g, s, up, rest, d, w, r).serve()
-	case responses.IsHandshake(r) && dialect.Of(http.MethodPost, rest.path) == dialect.OpenAIResponses() && up.Socket != SocketTunnel:
+	case responses.IsHandshake(r) && registry.Of(http.MethodPost, rest.path) == openai.Responses():
 		g.serveSocket(w, r, up)
 	default:
 		g.passThrough(w, r, up, rest)
@@ -147,7 +160,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, s *setup, up *up
 func (g *Gateway) serveSocket(w http.ResponseWriter, r *http.Request, up *upstream) {
 	if up.Socket == SocketRefuse {
 		w.Header().Set(shouldRetryHeader, "false")
-		d := dialect.OpenAIResponses()
+		d := openai.Responses()
 		reply(w, d, http.StatusUpgradeRequired, d.ErrorBody(&fault.Error{Kind: fault.Invalid},
 			"ridethrough: the upstream "+up.Name+" is configured to refuse WebSockets; send POSTs"))
 		return
@@ -160,7 +173,7 @@ func (g *Gateway) serveSocket(w http.ResponseWriter, r *http.Request, up *upstre
 // WaitSockets returns when all WebSockets are closed, which Drain brings about, or when ctx ends, with its
 // cause. http.Server.Shutdown does not wait for them.
 func (g *Gateway) WaitSockets(ctx context.Context) error {
-	return await.Group(ctx, &g.sockets)
+	return clock.Await(ctx, &g.sockets)
 }
 
 // methods are those of the APIs. TRACE would return the request with the upstream's own key, and what an
@@ -171,7 +184,7 @@ var methods = []string{http.MethodPost, http.MethodGet, http.MethodHead, http.Me
 func (u *upstream) refuseMethod(w http.ResponseWriter, method string) {
 	w.Header().Set("Allow", strings.Join(methods, ", "))
 	reply(w, u.api.errors, http.StatusMethodNotAllowed, u.api.errors.ErrorBody(&fault.Error{Kind: fault.Invalid},
-		"ridethrough: no API has the method "+clip.Text(method, idBound)))
+		"ridethrough: no API has the method "+text.Clip(method, idBound)))
 }
 
 // refuseLoop answers a request that has come back to the gateway.

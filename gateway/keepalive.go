@@ -2,13 +2,16 @@ package gateway
 
 import (
 	"crypto/rand"
+	"crypto/subtle"
 	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/brief"
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api"
+	"github.com/ridethrough/ridethrough/internal/preamble"
+	"github.com/ridethrough/ridethrough/internal/text"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -28,8 +31,7 @@ const (
 // second try of a stream fails. From then on it writes whole frames until it is stopped. What comes later
 // than that has lost its status and its headers: an error is the API's own error event.
 //
-// It has no goroutine while it waits, and only the timer's goroutine writes: a stack that has written stays
-// twice as large for as long as its request waits. The nil keepalive does nothing.
+// It has no goroutine while it waits. The nil keepalive does nothing.
 type keepalive struct {
 	call *call
 
@@ -39,25 +41,30 @@ type keepalive struct {
 	wait      *policy.Wait   // the latest; nil: no try has failed
 	queue     *sharedRequest // that waits for room below a limit; nil: it does not
 	faults    int
-	retry     *turn.Retry // with a preamble: the latest that it tells; nil: none
-	told      time.Time   // with a preamble: when it told the wait or its rest last
-	trying    bool        // with a preamble: a try is made in that wait
-	secret    string      // with a preamble that has begun: permits commands
+	lines     toldLines
 	pings     int
 	committed bool
 	stopped   bool
-	middle    *dialect.Middle // where in an answer that has begun; nil: in none
-	sending   chan struct{}   // closed when the frame in progress is out; nil: there is none
+	middle    *api.Middle   // where in an answer that has begun; nil: in none
+	sending   chan struct{} // closed when the frame in progress is out; nil: there is none
+}
+
+// toldLines are what a preamble has told.
+type toldLines struct {
+	retry  *turn.Retry // the latest; nil: none
+	told   time.Time   // when it told the wait or its rest last
+	trying bool        // a try is made in that wait
+	secret string      // of one that has begun: permits commands
 }
 
 // newKeepalive returns the keepalive of a call; nil if the form of the answer is not known.
 func newKeepalive(c *call) *keepalive {
-	if c.unreadable && c.preamble == nil {
+	if c.body.unreadable && c.preamble == nil {
 		return nil
 	}
 	k := &c.alive
 	k.call = c
-	if c.parsed.Form != dialect.JSON || c.preamble != nil {
+	if c.parsed.Form != api.JSON || c.preamble != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.schedule(commitAfter)
@@ -75,7 +82,7 @@ func (k *keepalive) failed(w policy.Wait) {
 	k.wait = &w
 	k.faults++
 	switch {
-	case k.call.parsed.Form == dialect.JSON:
+	case k.call.parsed.Form == api.JSON:
 		k.schedule(lateCommitAfter)
 	case k.faults > 1:
 		k.schedule(0)
@@ -110,7 +117,7 @@ func (k *keepalive) setQueue(s *sharedRequest) {
 
 // schedule sets the timer for the first frame, or to an earlier time.
 func (k *keepalive) schedule(after time.Duration) {
-	first := k.call.arrived.Add(after)
+	first := k.call.info.Began.Add(after)
 	switch {
 	case k.committed || k.stopped:
 	case k.timer == nil:
@@ -183,7 +190,7 @@ func (k *keepalive) frame(heartbeat bool) (frame []byte) {
 
 // resume starts the keepalive in an answer that has begun and of which nothing is sent for now. The caller writes
 // nothing before it has stopped it.
-func (k *keepalive) resume(m dialect.Middle) {
+func (k *keepalive) resume(m api.Middle) {
 	if k == nil {
 		return
 	}
@@ -201,15 +208,15 @@ func (k *keepalive) resume(m dialect.Middle) {
 func (k *keepalive) commit() {
 	k.committed = true
 	if p := k.call.preamble; p != nil {
-		k.secret = rand.Text()
-		p.Begin(fmt.Sprintf("%d-%s", k.call.info.ID, k.secret))
+		k.lines.secret = rand.Text()
+		p.Begin(fmt.Sprintf("%d-%s", k.call.info.ID, k.lines.secret))
 		return
 	}
 	header := k.call.w.Header()
 	header.Set("Content-Type", k.call.parsed.Form.ContentType())
 	header.Set("Cache-Control", "no-cache")
 	header.Set("X-Accel-Buffering", "no")
-	if k.call.r.ProtoMajor == 1 && k.call.dialect.EndsWithConnection(k.call.parsed.Form, k.call.client()) {
+	if k.call.r.ProtoMajor == 1 && k.call.dialect.EndsWithConnection(k.call.parsed.Form, k.call.client(), k.call.eachPart) {
 		header.Set("Transfer-Encoding", "identity") // net/http: no chunks, and the connection is closed at the end
 	}
 	k.call.w.WriteHeader(http.StatusOK)
@@ -230,7 +237,7 @@ func (k *keepalive) comment() string {
 	}
 	in := "now"
 	if left := time.Until(k.wait.Due); left > 0 {
-		in = "in " + brief.Duration((left + time.Second - 1).Truncate(time.Second))
+		in = "in " + text.Duration((left + time.Second - 1).Truncate(time.Second))
 	}
 	return fmt.Sprintf("ridethrough retry %d %s %v", k.wait.Retry(), in, k.wait.Fault.Kind)
 }
@@ -262,4 +269,78 @@ func (k *keepalive) stop() (committed bool) {
 		<-sending
 	}
 	return committed
+}
+
+// A client of this project, an agent or another gateway, is told of the wait of its request in a preamble to the
+// answer. There is no other keepalive then, and no status is lost: the answer has its own behind the preamble.
+
+// waitingEvery is how often the rest of a wait is told.
+const waitingEvery = 30 * time.Second
+
+// tell adds an event of the shared request to the preambles of its calls.
+func (s *sharedRequest) tell(e turn.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		c.keepalive.tell(e)
+	}
+}
+
+// tell adds an event to the preamble, if the client reads one. It begins with the first retry.
+func (k *keepalive) tell(e turn.Event) {
+	if k == nil || k.call.preamble == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.middle != nil {
+		return // the preamble is over
+	}
+	k.call.preamble.Tell(e)
+	switch e := e.(type) {
+	case turn.Retry:
+		k.lines.retry, k.lines.told, k.lines.trying = &e, time.Now(), false
+		k.schedule(0)
+	case turn.Waiting:
+		k.lines.told, k.lines.trying = time.Now(), false
+	}
+	if k.committed && !k.stopped && k.sending == nil {
+		k.timer.Reset(0)
+	}
+}
+
+// tries notes that a try is made before the wait that the preamble has told of is over: nothing is told of the wait until
+// that has failed.
+func (k *keepalive) tries() {
+	if k == nil || k.call.preamble == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.lines.trying = true
+}
+
+// ongoing returns the event of the wait that the request is in, for a call that joins it; false: it is in none.
+func (s *sharedRequest) ongoing() (turn.Retry, bool) {
+	s.mu.Lock()
+	w, at, cache := s.overall(), s.at, s.cached()
+	s.mu.Unlock()
+	w.Verdict.Wait = max(0, time.Until(w.Due))
+	return turn.Retry{Name: llm.Name{Provider: s.leader.info.API, Model: at.model}, Upstream: at.Name, Wait: w, Cache: cache}, w.Fault != nil
+}
+
+// nextLines returns what is written to the preamble next. mu is held.
+func (k *keepalive) nextLines(p *preamble.Writer) []byte {
+	if r := k.lines.retry; r != nil && !k.lines.trying && !p.Pending() && time.Since(k.lines.told) >= waitingEvery && time.Until(r.Due) > 0 {
+		k.lines.told = time.Now()
+		p.Tell(turn.Waiting{Name: r.Name, Upstream: r.Upstream, Retry: r.Retry(), Remaining: time.Until(r.Due)})
+	}
+	return p.Take()
+}
+
+// permits reports whether a secret is that of the call's preamble.
+func (k *keepalive) permits(secret string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lines.secret != "" && subtle.ConstantTimeCompare([]byte(secret), []byte(k.lines.secret)) == 1
 }

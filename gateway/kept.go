@@ -4,34 +4,25 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/internal/spool"
 	"github.com/ridethrough/ridethrough/transport"
 )
 
-// maxKept is how many answers are kept.
-const maxKept = 256
-
 // keptAnswer is an answer that is kept while it arrives. Once its client has left, the same request is given it.
 type keptAnswer struct {
-	requestKey
-	meaning meaning
-	id      int64 // of the request
-	at      destination
-	header  http.Header
-	form    dialect.Form
-	watched bool // it is a stream
+	entry
+	answerHead
 	record  *spool.Record
 	most    int64    // the bound in bytes
 	inFleet answerID // for other gateways
 
 	mu      sync.Mutex
-	running *sharedRequest  // of which it is; nil: it has ended
+	follows *sharedRequest  // of which it is; nil: it has ended
 	client  context.Context // of the client that it is sent to; nil: it has ended
 	left    bool            // by that client
 	size    int64
@@ -39,8 +30,16 @@ type keptAnswer struct {
 	changed chan struct{} // closed when there is more, or it has ended; nil: no reader waits
 	readers int
 	dropped bool
-	until   time.Time // it is kept; zero: it goes on
 	state   heldState // of its request, as the other gateways are told; "": they are not
+}
+
+// answerHead is what comes before an answer.
+type answerHead struct {
+	id      int64 // of the request
+	at      destination
+	header  http.Header
+	form    api.Form
+	watched bool // it is a stream
 }
 
 // errNotKept ends an answer that is not kept to its end.
@@ -80,7 +79,7 @@ func (k *keptAnswer) finish(whole bool) {
 // endWith ends the answer. mu is held.
 func (k *keptAnswer) endWith(err error) {
 	k.left = k.isLeft()
-	k.end, k.running, k.client = err, nil, nil
+	k.end, k.follows, k.client = err, nil, nil
 	k.wake()
 }
 
@@ -155,7 +154,7 @@ func (r *keptStream) Failure() *fault.Error { return nil }
 func (r *keptStream) Whole() bool { return true }
 
 // Form implements [transport.Watched].
-func (r *keptStream) Form() dialect.Form { return r.form }
+func (r *keptStream) Form() api.Form { return r.form }
 
 // response returns the answer as a response.
 func (k *keptAnswer) response(ctx context.Context) *http.Response {
@@ -167,35 +166,14 @@ func (k *keptAnswer) response(ctx context.Context) *http.Response {
 	return resp
 }
 
-// keep makes an answer known. Beyond a number of them the oldest that has ended is dropped.
-func (co *coalescer) keep(k *keptAnswer) {
-	co.mu.Lock()
-	co.kept = append(co.kept, k)
-	i := -1
-	if len(co.kept) > maxKept {
-		i = slices.IndexFunc(co.kept, func(old *keptAnswer) bool { return old.hasEnded() })
-	}
-	var old *keptAnswer
-	if i >= 0 {
-		old = co.kept[i]
-	}
-	co.mu.Unlock()
-	if old != nil {
-		co.drop(old)
-	}
-}
-
 func (k *keptAnswer) hasEnded() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.end != nil
 }
 
-// drop forgets an answer that has ended.
-func (co *coalescer) drop(k *keptAnswer) {
-	co.mu.Lock()
-	co.kept = slices.DeleteFunc(co.kept, func(other *keptAnswer) bool { return other == k })
-	co.mu.Unlock()
+// drop notes that the answer is forgotten.
+func (k *keptAnswer) drop() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.dropped = true
@@ -207,25 +185,6 @@ func (k *keptAnswer) freeUnread() {
 	if k.dropped && k.readers == 0 {
 		k.record.Release()
 	}
-}
-
-// keptFor returns the answer to the same request, whose client has left, to be read by the call; nil: none is kept.
-func (co *coalescer) keptFor(c *call) *keptAnswer {
-	key := c.key()
-	co.mu.Lock()
-	var all []*keptAnswer
-	for _, k := range co.kept {
-		if k.requestKey == key {
-			all = append(all, k)
-		}
-	}
-	co.mu.Unlock()
-	for _, k := range slices.Backward(all) {
-		if m := c.meaning(); m != nil && *m == k.meaning && k.hasLeft(c) && k.beginReading() {
-			return k
-		}
-	}
-	return nil
 }
 
 // leavingGrace is how long a request waits to learn that the client of the same one has left. A client that comes
@@ -264,7 +223,7 @@ func (k *keptAnswer) beginReading() bool {
 // follow adds a client to those of the request whose answer it is, if that goes on, and returns what ends that.
 func (k *keptAnswer) follow(c *call) (end func()) {
 	k.mu.Lock()
-	s := k.running
+	s := k.follows
 	k.mu.Unlock()
 	if s == nil {
 		return func() {}

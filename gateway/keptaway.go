@@ -14,7 +14,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api"
 )
 
 // Answers keeps whole answers whose clients have left, for a time and for all gateways of a fleet. Nothing in it can be
@@ -44,24 +44,24 @@ type answerID struct {
 }
 
 // isIdentified reports whether identify has been called with a body.
-func (c *call) isIdentified() bool { return c.secretInFleet != [sha256.Size]byte{} }
+func (in *intake) isIdentified() bool { return in.inFleet.secret != [sha256.Size]byte{} }
 
 // answerID returns what identifies the call's answer.
-func (c *call) answerID() answerID {
-	if !c.isIdentified() {
+func (in *intake) answerID() answerID {
+	if !in.isIdentified() {
 		return answerID{}
 	}
-	return answerID{c.keyInFleet, c.secretInFleet}
+	return in.inFleet
 }
 
 // storedAnswer is the line before an answer as it is kept, which is then encrypted.
 type storedAnswer struct {
-	ID       int64        `json:"id"` // of the request
-	Upstream string       `json:"upstream"`
-	Model    string       `json:"model"`
-	Header   http.Header  `json:"header"`
-	Form     dialect.Form `json:"form"`
-	Watched  bool         `json:"watched"`
+	ID       int64       `json:"id"` // of the request
+	Upstream string      `json:"upstream"`
+	Model    string      `json:"model"`
+	Header   http.Header `json:"header"`
+	Form     api.Form    `json:"form"`
+	Watched  bool        `json:"watched"`
 }
 
 // Unshared says that an answer for a client that has left is at one gateway of the fleet only.
@@ -71,7 +71,7 @@ type Unshared struct {
 }
 
 // offer keeps the answer, whose client has left, for the other gateways too, and tells them.
-func (c *call) offer(k *keptAnswer) {
+func (c *call) offer(k *keptAnswer, until time.Time) {
 	fleet := c.setup.fleet
 	if fleet == nil || fleet.Answers == nil || k.inFleet.key == "" {
 		return
@@ -82,15 +82,18 @@ func (c *call) offer(k *keptAnswer) {
 		state = onlyThere
 	}
 	k.mu.Lock()
-	over := k.dropped
+	over, now := k.dropped, time.Now()
+	f := failedRequest{fleetKey: k.inFleet.key, at: now, until: until}
 	if !over {
 		k.state = state
 	}
 	k.mu.Unlock()
-	if over && state == keptThere { // a client has it by now
+	switch {
+	case !over:
+		fleet.put(&f, state, now)
+	case state == keptThere: // a client has it by now
 		fleet.Answers.Drop(k.inFleet.key)
 	}
-	c.gateway.tellKept(k, time.Now())
 }
 
 // keepForFleet keeps the answer where all gateways find it.
@@ -104,17 +107,6 @@ func (c *call) keepForFleet(k *keptAnswer) error {
 	return c.setup.fleet.Answers.Keep(ctx, k.inFleet.key, answer, c.setup.detached.Time)
 }
 
-// tellKept tells the fleet of an answer that is kept.
-func (g *Gateway) tellKept(k *keptAnswer, now time.Time) {
-	k.mu.Lock()
-	f := failedRequest{fleetKey: k.inFleet.key, at: now, until: k.until}
-	state, over := k.state, k.dropped
-	k.mu.Unlock()
-	if state != "" && !over {
-		g.tell(&f, state, now)
-	}
-}
-
 // delivered tells the fleet that a client has the answer.
 func (g *Gateway) delivered(k *keptAnswer) {
 	k.mu.Lock()
@@ -124,27 +116,16 @@ func (g *Gateway) delivered(k *keptAnswer) {
 	if state == "" || fleet == nil {
 		return
 	}
-	g.away.forget(k.inFleet.key)
-	g.tell(&failedRequest{fleetKey: k.inFleet.key}, overThere, time.Now())
+	fleet.Outcomes.Delete(k.inFleet.key)
 	if state == keptThere && fleet.Answers != nil { // else it stays there for its time
 		fleet.Answers.Drop(k.inFleet.key)
 	}
 }
 
-// dropKept forgets the answer to a request of which another gateway says that it is over.
-func (co *coalescer) dropKept(key string) {
-	co.mu.Lock()
-	var over []*keptAnswer
-	for _, k := range co.kept {
-		if k.inFleet.key == key {
-			over = append(over, k)
-		}
-	}
-	co.mu.Unlock()
-	for _, k := range over {
-		if k.hasEnded() {
-			co.drop(k)
-		}
+// Delivered forgets the answer to a request whose outcome another gateway has deleted: the client has it.
+func (g *Gateway) Delivered(key string) {
+	for _, e := range g.outcomes.keptAs(key) {
+		g.outcomes.drop(e)
 	}
 }
 
@@ -152,17 +133,17 @@ func (co *coalescer) dropKept(key string) {
 // is known. Only where one is known it is asked for.
 func (c *call) keptElsewhere() *keptAnswer {
 	g, fleet := c.gateway, c.setup.fleet
-	if fleet == nil || fleet.Answers == nil || g.away.n.Load() == 0 || !g.away.knows(c.scope()) {
+	if fleet == nil || fleet.Answers == nil || !fleet.knows(c) {
 		return nil
 	}
 	key, m := c.fleetKey(), c.meaning()
 	if key == "" || m == nil {
 		return nil
 	}
-	from, state, until := g.away.answered(key, time.Now())
-	if state != keptThere {
-		if state == onlyThere {
-			c.isSentAnew(from, nil)
+	a := fleet.elsewhere(key, time.Now())
+	if a == nil || a.state != keptThere {
+		if a != nil && a.state == onlyThere {
+			c.isSentAnew(a.from, nil)
 		}
 		return nil
 	}
@@ -173,20 +154,21 @@ func (c *call) keptElsewhere() *keptAnswer {
 	defer cancel()
 	answer, err := fleet.Answers.Get(ctx, key)
 	if err != nil || answer == nil {
-		c.isSentAnew(from, err)
+		c.isSentAnew(a.from, err)
 		return nil
 	}
 	k := &keptAnswer{
-		requestKey: c.key(), meaning: *m, inFleet: answerID{key, c.secretInFleet}, record: g.spool.NewRecord(),
-		left: true, end: io.EOF, state: keptThere, until: until, readers: 1,
+		entry: c.newEntry(), inFleet: c.inFleet, record: g.spool.NewRecord(),
+		left: true, end: io.EOF, state: keptThere, readers: 1,
 	}
+	k.meaning, k.entry.kept = *m, k
 	if err := k.unseal(answer, c.setup); err != nil {
-		c.isSentAnew(from, err)
+		c.isSentAnew(a.from, err)
 		k.record.Release()
 		return nil
 	}
-	g.coalescer.keep(k)
-	time.AfterFunc(time.Until(until), func() { g.coalescer.drop(k) })
+	g.outcomes.add(&k.entry)
+	g.outcomes.expire(&k.entry, time.Until(a.until))
 	return k
 }
 
@@ -205,32 +187,16 @@ func (c *call) isSentAnew(from string, err error) {
 
 // answeredAnew has the other gateways forget an answer that they have to a request which was answered here.
 func (g *Gateway) answeredAnew(k *keptAnswer) {
-	if k.inFleet.key == "" || g.away.n.Load() == 0 {
+	fleet := g.setup.Load().fleet
+	if k.inFleet.key == "" || fleet == nil {
 		return
 	}
-	_, state, _ := g.away.answered(k.inFleet.key, time.Now())
-	k.mu.Lock()
-	k.state = state
-	k.mu.Unlock()
-	g.delivered(k)
-}
-
-// answered returns which other gateway has read the answer to a request, where it is, and until when it is kept; "": none
-// has.
-func (w *awayRequests) answered(key string, now time.Time) (from string, state heldState, until time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if a := w.all[key[:scopeLength]][key]; a != nil && a.state.isAnswered() && a.until.After(now) {
-		return a.from, a.state, a.until
+	if a := fleet.elsewhere(k.inFleet.key, time.Now()); a != nil && a.state.isAnswered() {
+		k.mu.Lock()
+		k.state = a.state
+		k.mu.Unlock()
+		g.delivered(k)
 	}
-	return "", "", until
-}
-
-// forget forgets a request.
-func (w *awayRequests) forget(key string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.remove(key)
 }
 
 // seal returns the answer encrypted with what only its request tells.
@@ -278,7 +244,8 @@ func (k *keptAnswer) unseal(answer []byte, setup *setup) error {
 	if up == nil {
 		return fmt.Errorf("upstream %q of the answer is unknown", a.Upstream)
 	}
-	k.id, k.at, k.header, k.form, k.watched, k.size = a.ID, destination{upstream: up, model: a.Model}, a.Header, a.Form, a.Watched, int64(len(body))
+	k.answerHead = answerHead{a.ID, destination{upstream: up, model: a.Model}, a.Header, a.Form, a.Watched}
+	k.size = int64(len(body))
 	return k.record.Append(body)
 }
 

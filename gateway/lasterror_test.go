@@ -23,6 +23,9 @@ const (
 	qwenCode  = "QwenCode/0.24.4 (linux; x64)"
 	opencode  = "opencode/1.18.33 ai-sdk/provider-utils/4.0.23 runtime/bun/1.3.14"
 	cline     = "ai-sdk/openai-compatible/3.0.37 ai-sdk/provider-utils/5.0.30"
+	kilo      = "Kilo-Code/7.7.9 ai-sdk/provider-utils/4.0.27 runtime/bun/1.3.14"
+	vercel    = "ai-sdk/anthropic/4.0.42 ai-sdk/provider-utils/5.0.30 runtime/bun/1.3.13"
+	pi        = "pi (linux 6.18.44; x64)"
 	plainSDK  = "OpenAI/Python 2.8.1"
 )
 
@@ -32,6 +35,22 @@ const (
 	responses = "/v1/responses"
 	google    = "/v1beta/models/gemini-3:streamGenerateContent?alt=sse"
 )
+
+// inContinue and inPi begin the instructions of agents whose User-Agent is that of an SDK.
+const (
+	inContinue = "You are an agent in the Continue CLI. Given the user's prompt, you should use the tools available."
+	inPi       = "You are an expert coding assistant operating inside pi, a coding agent harness."
+	inCline    = "You are Cline, an AI coding agent. Your primary goal is to assist users with various coding tasks."
+)
+
+// instructed returns the body of a request with instructions, behind so many bytes of something else.
+func instructed(path, instructions string, behind int) string {
+	head := `{"metadata":{"x":"` + strings.Repeat("x", behind) + `"},`
+	if path == messages {
+		return strings.Replace(bodyOf(path), "{", head+`"system":[{"type":"text","text":"`+instructions+`"}],`, 1)
+	}
+	return strings.Replace(strings.Replace(bodyOf(path), "{", head, 1), `"messages":[`, `"messages":[{"role":"system","content":"`+instructions+`"},`, 1)
+}
 
 // bodyOf returns the body of a request to an API.
 func bodyOf(path string) string {
@@ -82,6 +101,40 @@ func TestGiveUp_LastErrorEndsTheClientsOwnLoop(t *testing.T) {
 	}
 }
 
+// Claude Code 2.1.330 sends a request again as a stream if its answer is cut in a text, and else not as a stream. Others
+// read why the answer ended.
+func TestBrokenAnswer_ConnectionIsCut(t *testing.T) {
+	for _, tt := range []struct {
+		path, agent, body string
+		told              bool // by an error event
+		end               error
+	}{
+		{messages, claudeCode, bodyOf(messages), false, io.ErrUnexpectedEOF},
+		{vertexClaude + ":streamRawPredict", claudeCode, claudeOnVertex, false, io.ErrUnexpectedEOF},
+		{messages, opencode, bodyOf(messages), true, nil},
+		{messages, "Anthropic/JS 1.12.0", bodyOf(messages), true, nil},
+		{messages, vercel, instructed(messages, inCline, 70_000), true, nil},
+		{chat, cline, instructed(chat, inCline, 0), true, io.ErrUnexpectedEOF},
+		{chat, cline, bodyOf(chat), true, io.ErrUnexpectedEOF},
+	} {
+		for _, complete := range []gateway.CompleteMode{gateway.CompleteLossless, gateway.CompleteOff} { // the body is released sooner or later
+			synctest.Test(t, func(t *testing.T) {
+				provider := simulator.New(simulator.Script{Replies: replies(t, "cut:3")})
+				defer provider.Close()
+				upstreams := everything(address("provider.test"))
+				for i := range upstreams {
+					upstreams[i].Complete = complete
+				}
+				w := newHarnessWith(t, gateway.Config{Upstreams: upstreams, Policy: policy.Patient(), Base: provider.Transport()})
+				_, text, err := w.get(tt.path, tt.body, "User-Agent", tt.agent)
+				if told := strings.Contains(text, `"error":`); !strings.Contains(text, "provider") || told != tt.told || !errors.Is(err, tt.end) {
+					t.Errorf("%s, %s, %s: got %q, error %v, want some text, an error event: %v, and %v", tt.path, tt.agent, complete, text, err, tt.told, tt.end)
+				}
+			})
+		}
+	}
+}
+
 // Claude Code 2.1.330 takes any 400 but that of an account for a feature that the provider does not know. It
 // leaves out one after the other: first betas from the header, then fields of the request.
 func TestGiveUp_ClaudeCodeLeavesOutNoFeatures(t *testing.T) {
@@ -104,27 +157,51 @@ func TestGiveUp_ClaudeCodeLeavesOutNoFeatures(t *testing.T) {
 	})
 }
 
-// opencode sends a request again if certain words are in an error, whatever its status.
-func TestGiveUp_NoWordHasOpencodeAskAgain(t *testing.T) {
-	for _, path := range []string{messages, chat, responses} {
+// Some agents send a request again if certain words are in an error, whatever its status. Two of them are known by
+// how their instructions begin, wherever in the body these are.
+func TestGiveUp_NoWordHasAgentsAskAgain(t *testing.T) {
+	for _, tt := range []struct{ path, agent, body string }{
+		{messages, opencode, bodyOf(messages)},
+		{chat, opencode, bodyOf(chat)},
+		{responses, opencode, bodyOf(responses)},
+		{chat, kilo, bodyOf(chat)},
+		{messages, pi, bodyOf(messages)},
+		{chat, pi, bodyOf(chat)},
+		{responses, pi, bodyOf(responses)},
+		{chat, plainSDK, instructed(chat, inContinue, 0)},
+		{messages, "node-fetch", instructed(messages, inContinue, 70_000)},
+		{chat, plainSDK, instructed(chat, inPi, 64<<10-90)},
+		{chat, plainSDK, instructed(chat, inPi, 64<<10-130)},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newHarness(t, policy.Simple(), simulator.Script{Then: simulator.Status{Code: 503}})
 			for _, when := range []string{"first", "again"} {
-				_, text, err := w.get(path, bodyOf(path), "User-Agent", opencode)
+				_, text, err := w.get(tt.path, tt.body, "User-Agent", tt.agent)
 				if i := strings.Index(text, `"error"`); i > 0 {
 					text = text[i:] // behind the keepalives
 				}
 				for _, word := range []string{"503", "overloaded", "server_error", "try again later", "Internal server error"} {
 					if strings.Contains(text, word) {
-						t.Errorf("%s, %s: %q is in %q", path, when, word, text)
+						t.Errorf("%s, %s, %s: %q is in %q", tt.path, tt.agent, when, word, text)
 					}
 				}
 				if plain := strings.ReplaceAll(text, "\u2060", ""); err != nil || !strings.Contains(plain, "HTTP 503: ") || !strings.Contains(plain, "error") {
-					t.Errorf("%s, %s: got %q, error %v, want the provider's words and a clean end", path, when, text, err)
+					t.Errorf("%s, %s, %s: got %q, error %v, want the provider's words and a clean end", tt.path, tt.agent, when, text, err)
 				}
 			}
 		})
 	}
+}
+
+// Words of an agent's instructions that a message quotes do not make the client that agent.
+func TestGiveUp_QuotedInstructionsAreNoSign(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t, policy.Simple(), simulator.Script{Then: simulator.Status{Code: 503}})
+		body := instructed(chat, `the body is {\"content\":\"`+inPi+`\"}`, 0)
+		if _, text, _ := w.get(chat, body, "User-Agent", plainSDK); !strings.Contains(text, `"type":"server_error"`) {
+			t.Errorf("got %q, want what any other client gets", text)
+		}
+	})
 }
 
 func TestFinal_SpentAccountEndsTheClientsOwnLoop(t *testing.T) {
@@ -138,11 +215,17 @@ func TestFinal_SpentAccountEndsTheClientsOwnLoop(t *testing.T) {
 		{qwenCode, chat, 402},
 		{codexExec, responses, 429},
 		{geminiCLI, google, 429},
+		{pi, chat, 402},
+		{inContinue, chat, 402},
 		{plainSDK, chat, 429},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newHarness(t, policy.Simple(), simulator.Script{Replies: replies(t, "quota")})
-			resp, text, _ := w.get(tt.path, bodyOf(tt.path), "User-Agent", tt.agent)
+			body := bodyOf(tt.path)
+			if tt.agent == inContinue {
+				body = instructed(tt.path, inContinue, 0)
+			}
+			resp, text, _ := w.get(tt.path, body, "User-Agent", tt.agent)
 			if resp.StatusCode != tt.status || resp.Header.Get("X-Should-Retry") != "false" || !strings.Contains(text, "quota") {
 				t.Errorf("%s: got %d %v %q, want %d with the provider's words", tt.agent, resp.StatusCode, resp.Header, text, tt.status)
 			}
@@ -166,16 +249,19 @@ func TestFinal_ErrorOfTheRequestKeepsItsStatus(t *testing.T) {
 	}
 }
 
-// Gemini CLI asks again after a stream that ends, and loses its turn if the chunked coding breaks off. So a
-// gateway that is killed while it holds a request must leave a stream that has ended.
-func TestKeepalive_KilledGatewayLeavesGeminiCLIAnEndedStream(t *testing.T) {
+// Gemini CLI and cline on Anthropic's API ask again after a stream that ends, and lose their turn if the chunked
+// coding breaks off. So a gateway that is killed while it holds a request must leave a stream that has ended.
+func TestKeepalive_KilledGatewayLeavesAnEndedStream(t *testing.T) {
 	for _, tt := range []struct {
-		agent, path string
-		end         error
+		agent, path, body string
+		end               error
 	}{
-		{geminiCLI, google, nil},
-		{plainSDK, google, io.ErrUnexpectedEOF}, // takes an end for the whole answer
-		{geminiCLI, messages, io.ErrUnexpectedEOF},
+		{geminiCLI, google, bodyOf(google), nil},
+		{plainSDK, google, bodyOf(google), io.ErrUnexpectedEOF}, // takes an end for the whole answer
+		{geminiCLI, messages, bodyOf(messages), io.ErrUnexpectedEOF},
+		{vercel, messages, instructed(messages, inCline, 0), nil},
+		{vercel, messages, bodyOf(messages), io.ErrUnexpectedEOF}, // likewise, in the SDK's older versions
+		{cline, chat, instructed(chat, inCline, 0), io.ErrUnexpectedEOF},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			pipe := simulator.NewPipe()
@@ -186,7 +272,7 @@ func TestKeepalive_KilledGatewayLeavesGeminiCLIAnEndedStream(t *testing.T) {
 			done := make(chan struct{})
 			go func() { _ = server.Serve(pipe); close(done) }()
 			client := &http.Client{Transport: &http.Transport{DialContext: pipe.DialContext}}
-			req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://gateway"+tt.path, strings.NewReader(bodyOf(tt.path)))
+			req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://gateway"+tt.path, strings.NewReader(tt.body))
 			req.Header.Set("User-Agent", tt.agent)
 			resp, err := client.Do(req)
 			if err != nil {
@@ -213,6 +299,8 @@ func TestClose_StreamEndsAsTheClientAsksAgain(t *testing.T) {
 		cut         bool
 	}{
 		{geminiCLI, google, `"status":"UNAVAILABLE"}}`, false},
+		{pi, google, `"status":"UNAVAILABLE"}}`, true},
+		{pi, chat, "}\n\n", true},
 		{qwenCode, chat, "", true},
 		{plainSDK, chat, "}\n\n", true},
 		{codexExec, responses, "}\n\n", false},
@@ -222,7 +310,7 @@ func TestClose_StreamEndsAsTheClientAsksAgain(t *testing.T) {
 			w := newHarness(t, policy.Patient(), simulator.Script{Then: simulator.Status{Code: 503}})
 			time.AfterFunc(time.Minute, w.gateway.Close)
 			_, text, err := w.get(tt.path, bodyOf(tt.path), "User-Agent", tt.agent)
-			if told := strings.Contains(text, "shutting down"); told != (tt.last != "") || !strings.HasSuffix(text, tt.last) || (err != nil) != tt.cut {
+			if told := strings.Contains(text, "service unavailable, connection reset: the gateway is shutting down"); told != (tt.last != "") || !strings.HasSuffix(text, tt.last) || (err != nil) != tt.cut {
 				t.Errorf("%s: got %q, error %v, want the end %q, cut: %v", tt.agent, text, err, tt.last, tt.cut)
 			}
 		})

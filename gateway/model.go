@@ -6,7 +6,7 @@ import (
 	"net/url"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/internal/spool"
 )
 
@@ -14,32 +14,32 @@ import (
 // each try, with some of them replaced.
 type modelBody struct {
 	body  *spool.Body
-	edits []dialect.Span
+	edits []api.Span
 	text  []byte // in place of each
 }
 
-// askForModel makes a request ask for another model: in its path, in its body, or in both. The body loses its
+// askForModel makes a request ask for the model of a destination: in its path, in its body, or in both. The body loses its
 // content coding. release frees what that takes; call it when no try follows.
-func (c *call) askForModel(req *http.Request, model string) (release func(), err error) {
-	to, inPath := c.endpoint.withModel(c.dialect, model)
+func (in *intake) askForModel(req *http.Request, at destination) (release func(), err error) {
+	to, inPath := in.endpoint.withModel(in.dialect, at.model)
 	if inPath {
-		req.URL = c.shared.at.urlOf(to, req.URL.RawQuery)
+		req.URL = at.urlOf(to, req.URL.RawQuery)
 	}
-	m := modelBody{body: c.body}
+	m := modelBody{body: in.body.Body}
 	release = func() {}
-	if coding := c.coding(); coding != "" {
-		if m.body, err = c.gateway.spool.Decode(coding, c.body, c.upstream.Body); err != nil {
+	if coding := in.body.coding; coding != "" {
+		if m.body, err = in.gateway.spool.Decode(coding, in.body.Body, in.upstream.largest()); err != nil {
 			return release, cannotReplace(err.Error())
 		}
-		m.body.OnLost, release = c.body.OnLost, m.body.Release
+		m.body.OnLost, release = in.body.OnLost, m.body.Release
 		delete(req.Header, "Content-Encoding")
 	}
-	var found dialect.ModelScanner
+	var found api.ModelScanner
 	m.body.Each(func(part []byte) (more bool) { return !found.Scan(part) })
 	m.body.Compress() // at a fallback it may wait again
 	if found.Names() || !inPath {
 		var ok bool
-		if m.edits, m.text, ok = found.Replace(model); !ok {
+		if m.edits, m.text, ok = found.Replace(at.model); !ok {
 			return release, cannotReplace("its body is no JSON object, or names several")
 		}
 	}
@@ -57,7 +57,7 @@ func cannotReplace(why string) error {
 }
 
 // withModel returns the endpoint with another model; false: the path names none.
-func (e endpoint) withModel(d *dialect.Dialect, model string) (endpoint, bool) {
+func (e endpoint) withModel(d *api.API, model string) (endpoint, bool) {
 	at := d.ModelInPath(e.path)
 	if at.Len() == 0 {
 		return e, false
@@ -89,7 +89,7 @@ type modelReader struct {
 	*modelBody
 	src   io.ReadCloser
 	at    int // in src
-	edits []dialect.Span
+	edits []api.Span
 	text  []byte // that is to be read next
 }
 
@@ -114,7 +114,7 @@ func (r *modelReader) Read(p []byte) (int, error) {
 }
 
 // skip goes behind an edit, whose text comes next.
-func (r *modelReader) skip(edit dialect.Span) error {
+func (r *modelReader) skip(edit api.Span) error {
 	n, err := io.CopyN(io.Discard, r.src, int64(edit.Len()))
 	r.at += int(n)
 	r.edits, r.text = r.edits[1:], r.modelBody.text

@@ -20,7 +20,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api/registry"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -47,7 +47,7 @@ func (m *models) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil || int64(len(body)) != req.ContentLength {
 		m.t.Errorf("%s: %d bytes of %d announced, %v", req.URL.Path, len(body), req.ContentLength, err)
 	}
-	at := dialect.Of(req.Method, req.URL.Path).ModelInPath(req.URL.Path)
+	at := registry.Of(req.Method, req.URL.Path).ModelInPath(req.URL.Path)
 	model := req.URL.Path[at.Begin:at.End]
 	var named struct{ Model string }
 	if json.Unmarshal(body, &named) == nil && named.Model != "" {

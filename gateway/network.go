@@ -9,8 +9,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/cork"
-	"github.com/ridethrough/ridethrough/internal/http1"
 )
 
 // Network is how an upstream without a Transport is reached. The zero Network is usually right.
@@ -48,23 +48,14 @@ func (n Network) Check(base *url.URL) error {
 // Transport returns a transport for many requests to few hosts. Content encodings pass unchanged. connect
 // bounds the time to establish a connection. The Network must pass Check.
 func (n Network) Transport(connect time.Duration) http.RoundTripper {
-	t := n.Standard(connect)
-	if n.HTTP2 {
-		return t
-	}
-	return &http1.Transport{Fallback: t, Dial: dialer(connect).DialContext} // for plain HTTP/1.1, and t for the rest
-}
-
-// dialer returns what makes connections, each in a limited time.
-func dialer(connect time.Duration) *net.Dialer {
-	return &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}
+	return resender{n.Standard(connect)}
 }
 
 // Standard returns a transport of net/http that reaches what Transport reaches. It sends a request once, unless
 // none of it has been sent.
 func (n Network) Standard(connect time.Duration) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DialContext = cork.Dial(dialer(connect).DialContext)
+	t.DialContext = cork.Dial((&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext)
 	t.TLSHandshakeTimeout = connect
 	t.DisableCompression = true
 	t.MaxIdleConns = 0
@@ -100,4 +91,27 @@ func (n Network) roots() *x509.CertPool {
 	}
 	pool.AppendCertsFromPEM([]byte(n.CA))
 	return pool
+}
+
+// signingTransport signs each try: a signature is valid for some minutes only, and a request may wait for hours.
+type signingTransport struct {
+	http.RoundTripper
+	upstream string // its name
+	sign     func(*http.Request) error
+}
+
+// RoundTrip sends one request.
+func (t *signingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	out := req.WithContext(req.Context())
+	out.Header = req.Header.Clone()
+	if err := t.sign(out); err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close()
+		}
+		return nil, &fault.Error{
+			Kind: fault.Auth, Message: "the request cannot be signed for the upstream " + t.upstream,
+			Err: errors.Join(errLocal, err), Rule: "gateway/sign",
+		}
+	}
+	return t.RoundTripper.RoundTrip(out)
 }

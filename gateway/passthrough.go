@@ -6,15 +6,19 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"net/http"
 	"net/http/httputil"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
-	"github.com/ridethrough/ridethrough/internal/dialect"
-	"github.com/ridethrough/ridethrough/internal/receive"
+	"github.com/ridethrough/ridethrough/internal/api"
+	"github.com/ridethrough/ridethrough/internal/api/openai"
+	"github.com/ridethrough/ridethrough/internal/api/registry"
+	"github.com/ridethrough/ridethrough/internal/exchange"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
@@ -33,17 +37,45 @@ func passThroughPolicy() policy.Policy {
 	}
 }
 
+// briefRetries retries a request once it has failed, for as long as passThroughPolicy says, tries included: a client may
+// have a limit of its own, and retries when it gets the failure. Its repetitions are sent once.
+type briefRetries struct{ *transport.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (b briefRetries) RoundTrip(req *http.Request) (*http.Response, error) {
+	t, began := *b.Transport, time.Now()
+	if limit := clientLimit(req.Header); limit > 0 {
+		t.Retry.Policy.MaxWait = min(t.Retry.Policy.MaxWait, limit/2)
+	}
+	t.Retry.Held = func() time.Duration { return time.Since(began) }
+	t.Retry.OnWait = func(w policy.Wait) { began = w.Due }
+	return t.RoundTrip(req)
+}
+
+// limitHeaders are those in which SDKs say how long they wait for an answer, in seconds: Stainless's and Google's.
+var limitHeaders = []string{"X-Stainless-Timeout", "X-Server-Timeout"}
+
+// clientLimit returns how long a client waits for an answer; 0: it does not say.
+func clientLimit(h http.Header) time.Duration {
+	for _, name := range limitHeaders {
+		if n, err := strconv.Atoi(h.Get(name)); err == nil && n > 0 {
+			return time.Duration(min(n, math.MaxInt32)) * time.Second
+		}
+	}
+	return 0
+}
+
 // repeatBound is the largest body that is kept for another try of such a request.
 const repeatBound = 4 << 20
 
 // newPassThrough returns the proxy for an upstream's other endpoints.
 func (g *Gateway) newPassThrough(s *setup, up *upstream) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
-		Transport: &transport.Transport{
-			Base: up.transport, Faults: s.faultsOf(up), Resent: true,
+		Transport: briefRetries{&transport.Transport{
+			Base: up.transport, Faults: s.faultsOf(up), Relays: true,
 			Retry:  retry.Retrier{Policy: passThroughPolicy()},
 			Limits: up.Limits.perTry(),
-		},
+		}},
 		FlushInterval:  -1,
 		ErrorLog:       log.New(io.Discard, "", 0),      // the client sees an answer that breaks off
 		Rewrite:        func(*httputil.ProxyRequest) {}, // passThrough has done it
@@ -60,7 +92,7 @@ func (g *Gateway) newPassThrough(s *setup, up *upstream) *httputil.ReverseProxy 
 
 // passThrough proxies a request that asks for no answer.
 func (g *Gateway) passThrough(w http.ResponseWriter, r *http.Request, u *upstream, to endpoint) {
-	received := receive.Bound(w, r, receive.Unread())
+	received := exchange.Bound(w, r, exchange.Unread())
 	out := r.WithContext(r.Context())
 	out.Header = r.Header.Clone()
 	query := r.URL.RawQuery
@@ -71,11 +103,11 @@ func (g *Gateway) passThrough(w http.ResponseWriter, r *http.Request, u *upstrea
 		return
 	}
 	for name := range out.Header {
-		if strings.HasPrefix(name, headerPrefix) && name != viaHeader {
+		if strings.HasPrefix(name, headerPrefix) {
 			delete(out.Header, name)
 		}
 	}
-	out.Header.Add(viaHeader, g.id)
+	u.tellVia(out.Header, r.Header, g.id)
 	protectNamed(out.Header)
 	out.URL, out.Host = u.urlOf(to, query), ""
 	if keep := u.keepsBody(r, to); keep > 0 {
@@ -101,8 +133,8 @@ func (u *upstream) keepsBody(r *http.Request, to endpoint) int64 {
 	case r.ContentLength == 0:
 		return 0
 	case u.Sign != nil:
-		return u.Body
-	case dialect.Safe(r.Method, to.path) && 0 < r.ContentLength && r.ContentLength <= repeatBound:
+		return u.largest()
+	case api.Safe(r.Method, to.path) && 0 < r.ContentLength && r.ContentLength <= repeatBound:
 		return repeatBound
 	}
 	return 0
@@ -130,7 +162,7 @@ func (u *upstream) noAnswer(f *fault.Error) string {
 }
 
 // reply answers with an error of the gateway, whose body is in this dialect.
-func reply(w http.ResponseWriter, d *dialect.Dialect, status int, body []byte) {
+func reply(w http.ResponseWriter, d *api.API, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	d.SetErrorHeader(w.Header(), body)
 	w.WriteHeader(status)
@@ -148,7 +180,7 @@ func (s *setup) serveUnmatched(w http.ResponseWriter, r *http.Request) {
 	for i, u := range s.upstreams {
 		names[i] = u.Name + " (" + u.API + ")"
 	}
-	d, hint := dialect.OpenAIChat(), ""
+	d, hint := openai.Chat(), ""
 	if lacksVersion(r) {
 		hint = "; the client's base URL lacks /v1: set " + addressOf(r) + "/v1"
 	}
@@ -158,7 +190,7 @@ func (s *setup) serveUnmatched(w http.ResponseWriter, r *http.Request) {
 
 // lacksVersion reports whether a path is one of an API but for the version before it.
 func lacksVersion(r *http.Request) bool {
-	return dialect.Of(r.Method, "/v1"+r.URL.Path) != nil || under(r.URL.Path, "/models") || under(r.URL.Path, "/embeddings")
+	return registry.Of(r.Method, "/v1"+r.URL.Path) != nil || under(r.URL.Path, "/models") || under(r.URL.Path, "/embeddings")
 }
 
 // addressOf returns the address that a client has sent a request to.

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -31,6 +32,8 @@ func TestPassThrough_BoundedRetriesThenTheUpstreamsAnswer(t *testing.T) {
 		{"POST", "/v1beta/models/gemini-3:countTokens", 4},
 		{"POST", "/api/embed", 4},
 		{"GET", "/api/tags", 4},
+		{"GET", "/v1beta/interactions/v1_a", 4},
+		{"POST", "/v1beta/interactions/v1_a/cancel", 1},
 		{"POST", "/v1/files", 1},
 		{"DELETE", "/v1/files/f-1", 1},
 		{"POST", "/v1/batches", 1},
@@ -58,6 +61,144 @@ func TestPassThrough_BoundedRetriesThenTheUpstreamsAnswer(t *testing.T) {
 				t.Errorf("%s %s: %d tries, status %d %v after %v", tt.method, tt.path, tries, rec.status, rec.header, time.Since(begun))
 			}
 		})
+	}
+}
+
+// passedThrough are requests of each kind that asks for no answer.
+var passedThrough = []struct{ method, path, header string }{
+	{"GET", "/v1/models", ""},
+	{"GET", "/v1/models", "Anthropic-Version"},
+	{"POST", "/v1/messages/count_tokens", ""},
+	{"POST", "/v1/embeddings", ""},
+	{"POST", "/v1/moderations", ""},
+	{"POST", "/v1/responses/input_tokens", ""},
+	{"POST", "/v1beta/models/gemini-3:countTokens", ""},
+	{"POST", "/v1beta/models/gemini-3:embedContent", ""},
+	{"POST", "/v2/embed", ""},
+	{"POST", "/api/embed", ""},
+	{"POST", "/v1/files", ""},
+	{"DELETE", "/v1/files/f-1", ""},
+	{"POST", "/v1/batches", ""},
+}
+
+// pass sends a request of that kind with more headers.
+func pass(t *testing.T, via http.RoundTripper, method, path string, headers ...string) (*http.Response, error) {
+	t.Helper()
+	body := io.Reader(http.NoBody)
+	if method == "POST" {
+		body = strings.NewReader(`{"input":"Hi"}`)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://gateway.test"+path, body)
+	if err != nil {
+		t.Fatalf("NewRequestWithContext: %v", err)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i] != "" {
+			req.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	return via.RoundTrip(req)
+}
+
+// inProcess is a way through a handler without a connection.
+func inProcess(h http.Handler) roundTrip {
+	return func(req *http.Request) (*http.Response, error) {
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, req)
+		return rec.Result(), nil
+	}
+}
+
+func TestPassThrough_FailureIsHandedOnAsItCame(t *testing.T) {
+	for _, kind := range passedThrough {
+		for status, header := range map[int]string{503: "", 500: "X-Should-Retry: false", 529: "X-Should-Retry: true", 429: "Retry-After: 20", 409: "", 404: "", 400: ""} {
+			synctest.Test(t, func(t *testing.T) {
+				name, value, _ := strings.Cut(header, ": ")
+				g := newGateway(t, gateway.Config{Base: says(status, `{"error":{"message":"later"}}`, name, value)})
+				resp, _ := pass(t, inProcess(g), kind.method, kind.path, kind.header, "1")
+				text, _ := io.ReadAll(resp.Body)
+				for _, h := range []string{"Retry-After", "X-Should-Retry"} {
+					if want := map[bool]string{true: value}[h == name]; resp.Header.Get(h) != want {
+						t.Errorf("%s %s, %d: %s is %q, want the provider's %q", kind.method, kind.path, status, h, resp.Header.Get(h), want)
+					}
+				}
+				if resp.StatusCode != status || string(text) != `{"error":{"message":"later"}}` {
+					t.Errorf("%s %s: got %d %s, want the provider's %d", kind.method, kind.path, resp.StatusCode, text, status)
+				}
+			})
+		}
+	}
+}
+
+// What the SDKs of OpenAI and Anthropic survive with eight retries, of which their own schedule is here, they survive
+// through the gateway, about as early, and without many more requests at the provider.
+func TestPassThrough_ClientKeepsItsPatience(t *testing.T) {
+	down := errors.New("connection refused")
+	for _, kind := range passedThrough {
+		for _, failure := range []roundTrip{says(503, "{}"), func(*http.Request) (*http.Response, error) { return nil, down }} {
+			synctest.Test(t, func(t *testing.T) {
+				tries, end := 0, time.Now().Add(20*time.Second)
+				provider := roundTrip(func(req *http.Request) (*http.Response, error) {
+					if tries++; time.Now().Before(end) {
+						return failure(req)
+					}
+					return says(200, "{}")(req)
+				})
+				g := newGateway(t, gateway.Config{Base: provider})
+				var took [2]time.Duration
+				for i, via := range []http.RoundTripper{provider, inProcess(g)} {
+					begun := time.Now()
+					tries, end = 0, begun.Add(20*time.Second)
+					for n, wait := 0, 500*time.Millisecond; n <= 8; n, wait = n+1, min(2*wait, 8*time.Second) {
+						resp, err := pass(t, via, kind.method, kind.path, kind.header, "1", "X-Stainless-Retry-Count", strconv.Itoa(n))
+						if err == nil && resp.StatusCode == 200 {
+							took[i] = time.Since(begun)
+							break
+						}
+						if err == nil && resp.Header.Get("X-Should-Retry") == "false" {
+							break
+						}
+						time.Sleep(wait)
+					}
+				}
+				if took[0] == 0 || took[1] == 0 || took[1] > took[0]+4*time.Second || tries > 12 {
+					t.Errorf("%s %s: answered after %v without us, and after %v with %d tries through us", kind.method, kind.path, took[0], took[1], tries)
+				}
+			})
+		}
+	}
+}
+
+// The time of the tries counts, and a client that says how long it waits has the failure before.
+func TestPassThrough_RetriesForFourSecondsAtMost(t *testing.T) {
+	for _, tt := range []struct {
+		each          time.Duration
+		header, value string
+		tries         int
+		most          time.Duration
+	}{
+		{0, "", "", 4, 4 * time.Second},
+		{1500 * time.Millisecond, "", "", 2, 4 * time.Second},
+		{5 * time.Second, "", "", 1, 5 * time.Second},
+		{0, "X-Stainless-Timeout", "2", 2, time.Second},
+		{0, "X-Server-Timeout", "2", 2, time.Second},
+		{0, "X-Stainless-Timeout", "600", 4, 4 * time.Second},
+		{0, "X-Stainless-Retry-Count", "1", 1, 0},
+	} {
+		for _, fail := range []roundTrip{says(503, "{}"), func(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset") }} {
+			synctest.Test(t, func(t *testing.T) {
+				tries, begun := 0, time.Now()
+				g := newGateway(t, gateway.Config{Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+					tries++
+					time.Sleep(tt.each)
+					return fail(req)
+				})})
+				resp, _ := pass(t, inProcess(g), "POST", "/v1/embeddings", tt.header, tt.value)
+				if took := time.Since(begun); tries != tt.tries || took > tt.most || resp.StatusCode < 502 {
+					t.Errorf("tries of %v, %s %s: %d in %v and status %d, want %d in %v at most", tt.each, tt.header, tt.value, tries, took, resp.StatusCode, tt.tries, tt.most)
+				}
+			})
+		}
 	}
 }
 

@@ -74,6 +74,11 @@ func TestGateway_FindsTheUpstreamOfAPath(t *testing.T) {
 		{path: "/azure/deployments/d/chat/completions", more: named("azure", "azure", "https://res.test/openai/v1/"), want: "https://res.test/openai/deployments/d/chat/completions"},
 		{path: "/OpenAI/deployments/d/chat/completions", more: []gateway.Upstream{res}},
 
+		// Gemini's Interactions
+		{path: "/v1beta/interactions", want: "https://generativelanguage.googleapis.com/v1beta/interactions"},
+		{path: "/g/v1beta/interactions", more: named("g", "gemini", "https://proxy.test/go"), want: "https://proxy.test/go/v1beta/interactions"},
+		{path: "/v1beta1" + project + "l/interactions", want: "https://l-aiplatform.googleapis.com/v1beta1" + project + "l/interactions"},
+
 		// Cohere
 		{path: "/v2/chat", want: "https://api.cohere.com/v2/chat"},
 		{path: "/v2/rerank", want: "https://api.cohere.com/v2/rerank"},

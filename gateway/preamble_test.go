@@ -118,7 +118,7 @@ func TestMaxWait_BoundsThePolicy(t *testing.T) {
 		status, tries int
 		text          string
 	}{
-		"1m":   {200, 4, "ridethrough: gave up after 3 retries in 45s: HTTP 529: Overloaded (the request allows to wait 1m)"},
+		"1m":   {200, 4, "ridethrough: gave up after 3 retries in 45s: HTTP 529: Overloaded (the request allows 1m of waiting)"},
 		"100h": {200, 22, "ridethrough: gave up after 21 retries"},
 		"0s":   {400, 0, "X-Ridethrough-Max-Wait: 0s; want a time above 0, such as 10m"},
 		"ten":  {400, 0, "X-Ridethrough-Max-Wait: ten; want a time above 0, such as 10m"},
@@ -129,6 +129,48 @@ func TestMaxWait_BoundsThePolicy(t *testing.T) {
 			if tries := len(w.provider.Requests()); err != nil || resp.StatusCode != want.status || tries != want.tries || !strings.Contains(text, want.text) {
 				t.Errorf("max wait %s: status %d, %d tries, %v\n%s\nwant status %d, %d tries and %q", header, resp.StatusCode, tries, err, text, want.status, want.tries, want.text)
 			}
+		})
+	}
+}
+
+// A client that states how long it would wait gets the limit that ended the waiting sooner, also when it asks again.
+func TestMaxWait_AboveThePolicyNamesTheLimit(t *testing.T) {
+	for name, tt := range map[string]struct {
+		limit func(*policy.Policy)
+		reply string
+		want  []string
+	}{
+		"max-total-wait": {func(p *policy.Policy) { p.MaxWait = 12 * time.Second }, "529", []string{
+			"gave up after 1 retry in 5s: HTTP 529: Overloaded (the gateway's policy allows 12s of waiting)",
+			"the same request has just been given up: HTTP 529: Overloaded (the gateway's policy allows 12s of waiting)",
+		}},
+		"the first wait": {func(p *policy.Policy) { p.MaxWait = 3 * time.Second }, "529", []string{
+			"ridethrough: HTTP 529: Overloaded (the gateway's policy allows 3s of waiting)",
+		}},
+		"retries": {func(p *policy.Policy) { p.Retries = 2 }, "529", []string{
+			"gave up after 2 retries in 15s: HTTP 529: Overloaded (the gateway's policy allows 2 retries)",
+		}},
+		"max-retry-after": {func(p *policy.Policy) { p.MaxRetryAfter = time.Minute }, "429;retry-after=600", []string{
+			"(the gateway's policy waits 1m at most where the provider asks for a wait)",
+		}},
+		"quota": {func(p *policy.Policy) { p.Quota.Wait = policy.QuotaStop }, "window:30m", []string{
+			"(the quota of the gateway's policy allows no such wait)",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := policy.Patient()
+				tt.limit(&p)
+				w := newHarness(t, p, simulator.Script{Outages: []simulator.Outage{{To: 9 * time.Hour, Reply: replies(t, tt.reply)[0]}}})
+				for _, want := range tt.want {
+					if _, text, err := w.get("/v1/messages", claude, "X-Ridethrough-Max-Wait", "1h"); err != nil || !strings.Contains(text, want) {
+						t.Errorf("%s: got %s, %v; want %q", name, text, err, want)
+					}
+				}
+				if _, text, err := w.get("/v1/messages", claude); err != nil || strings.Contains(text, "policy") {
+					t.Errorf("%s, a client that states nothing: got %s, %v; want no limit named", name, text, err)
+				}
+			})
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
@@ -139,6 +140,9 @@ func TestClientsKey_NotInEvents(t *testing.T) {
 	for name, headers := range map[string][]string{
 		"X-Api-Key":     {"X-Api-Key", key},
 		"Authorization": {"Authorization", "Bearer " + key},
+		"Cookie":        {"Cookie", key},
+		"X-Corp-Auth":   {"X-Corp-Auth", key}, // of a proxy on the way
+		"Sec-WebSocket": {"Sec-WebSocket-Protocol", key},
 		"a query":       nil,
 	} {
 		bubble(t, name, func(t *testing.T) {
@@ -156,6 +160,31 @@ func TestClientsKey_NotInEvents(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Behind the first content only kind and code of a fault are shown, neither with a value of the request's headers.
+func TestClientsKey_NotInTheCodeOfALateError(t *testing.T) {
+	const key = "plain-word-of-a-team-4711"
+	bubble(t, "", func(t *testing.T) {
+		w := newHarnessOf(t, policy.Interactive(), says(200, messageStart+messageHi+
+			"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"code\":\"refused_"+key+"\",\"message\":\"refused\"}}\n\n").reading())
+		_, _, _ = w.get("/v1/messages", claude, "X-Corp-Auth", key)
+		synctest.Wait()
+		if all := fmt.Sprintf("%+v", w.all); strings.Contains(all, "4711") || !strings.Contains(all, "refused_***") {
+			t.Errorf("events %s, want asterisks in place of the key", all)
+		}
+	})
+}
+
+// Errors about what a program says of itself stay readable.
+func TestPublicHeader_StaysInEvents(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		w := newHarnessOf(t, policy.Interactive(), says(400, `{"error":{"message":"unexpected value: interleaved-thinking-2025-05-14"}}`, "Content-Type", "application/json").reading())
+		_, _, _ = w.get("/v1/messages", claude, "Anthropic-Beta", "interleaved-thinking-2025-05-14")
+		if all := fmt.Sprintf("%+v", w.all); !strings.Contains(all, "interleaved-thinking-2025-05-14") {
+			t.Errorf("events %s, want the value of Anthropic-Beta", all)
+		}
+	})
 }
 
 func TestRetryEvent_MessageIsWhatTheProviderSent(t *testing.T) {

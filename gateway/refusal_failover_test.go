@@ -42,9 +42,12 @@ func TestFailover_RefusalIsAskedOfAnotherModel(t *testing.T) {
 		{"chat", "openai", chat, chatRequest, streams(refusedByChat), answers, refused, "large small", "Hi"},
 		{"chat, whole", "openai", chat, whole(chatRequest), says(200, refusedWhole, "Content-Type", "application/json"), answers, refused, "large small", "Hi"},
 		{"gemini", "gemini", gemini, `{}`, says(200, refusedByGemini, "Content-Type", "application/json"), says(200, `{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}`), refused, "large small", "Hi"},
+		{"interactions", "gemini", "/v1beta/interactions", `{"model":"large","input":"Hi","stream":true}`, streams(interactionRefused), streams(interaction), refused, "large small", "Hi"},
 		{"not listed", "openai", chat, chatRequest, streams(refusedByChat), answers, busy, "large", "content_filter"},
 		{"after content", "openai", chat, chatRequest, streams(late), answers, refused, "large", "Once"},
-		{"refused by both", "openai", chat, chatRequest, streams(refusedByChat), streams(strings.Replace(refusedByChat, "{}", `{"role":"x"}`, 1)), refused, "large small", `"role":"x"`},
+		{"refused by both", "openai", chat, chatRequest, streams(refusedByChat), streams(strings.Replace(refusedByChat, "{}", `{"role":"x"}`, 1)), refused, "large small", refusedByChat},
+		{"refused by both, whole", "openai", chat, whole(chatRequest), says(200, refusedWhole, "Content-Type", "application/json"), says(200, strings.Replace(refusedWhole, "assistant", "x", 1), "Content-Type", "application/json"), refused, "large small", refusedWhole},
+		{"refused by both, for other things first", "openai", chat, chatRequest, says(429, `{"error":{"code":"insufficient_quota"}}`), streams(refusedByChat), fault.Set(0).With(fault.Quota), "large small", refusedByChat},
 		{"the other does not exist", "openai", chat, chatRequest, streams(refusedByChat), says(404, `{"error":{"code":"model_not_found"}}`), refused, "large small", refusedByChat},
 		{"the same, whole", "openai", chat, whole(chatRequest), says(200, refusedWhole, "Content-Type", "application/json"), says(404, `{"error":{"code":"model_not_found"}}`), refused, "large small", refusedWhole},
 	}

@@ -28,7 +28,9 @@ const tooLarge = `{"type":"error","error":{"type":"request_too_large","message":
 func bounded() gateway.Config {
 	c := gateway.Config{Policy: policy.Patient(), Upstreams: everything(address("provider.test")), Base: says(200, messageStart+messageHi+messageStop)}
 	for i := range c.Upstreams {
-		c.Upstreams[i].Body = 1 << 20
+		limits := *c.Upstreams[i].Limits
+		limits.Body = 1 << 20
+		c.Upstreams[i].Limits = &limits
 	}
 	return c
 }

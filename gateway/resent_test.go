@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"encoding/pem"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -17,8 +18,13 @@ import (
 // TestEvent_SentAgainOnANewConnectionIsNoRetry is about an upstream that closes a kept connection at the next request,
 // as one does that is restarted: what it gets is what the events count.
 func TestEvent_SentAgainOnANewConnectionIsNoRetry(t *testing.T) {
+	t.Run("plain HTTP", func(t *testing.T) { sentAgainIsNoRetry(t, (*httptest.Server).Start) })
+	t.Run("TLS", func(t *testing.T) { sentAgainIsNoRetry(t, (*httptest.Server).StartTLS) })
+}
+
+func sentAgainIsNoRetry(t *testing.T, start func(*httptest.Server)) {
 	var got atomic.Int64
-	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		if got.Add(1) == 2 {
 			panic(http.ErrAbortHandler) // closes the connection
@@ -26,14 +32,19 @@ func TestEvent_SentAgainOnANewConnectionIsNoRetry(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, messageStart+messageHi+messageStop)
 	}))
+	start(up)
 	defer up.Close()
+	network := gateway.Network{}
+	if c := up.Certificate(); c != nil {
+		network.CA = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}))
+	}
 	base, err := url.Parse(up.URL)
 	if err != nil {
 		t.Fatalf("parse: %v", err)
 	}
 	tries, resent, retries := 0, 0, 0
 	g := newGateway(t, gateway.Config{
-		Upstreams: []gateway.Upstream{{Name: "anthropic", API: "anthropic", Base: base}},
+		Upstreams: []gateway.Upstream{{Name: "anthropic", API: "anthropic", Base: base, Network: network}},
 		Policy:    policy.Patient(),
 		OnEvent: func(e gateway.Event) {
 			if e.Try.N > 0 {

@@ -130,33 +130,6 @@ func checkCompleted(t *testing.T, first, other string) {
 	})
 }
 
-// TestComplete_PrefillOfOnesOwnServer has a server go on with the model's turn, with which the request ends.
-func TestComplete_PrefillOfOnesOwnServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		chunk := func(text, finish string) string {
-			return fmt.Sprintf(`data: {"id":"c","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":%q},"finish_reason":%s}]}`+"\n\n", text, finish)
-		}
-		var asked []string
-		c := manualConfig(t)
-		c.Upstreams[0].Complete = gateway.CompletePrefill
-		c.Base = roundTrip(func(req *http.Request) (*http.Response, error) {
-			body, _ := io.ReadAll(req.Body)
-			if asked = append(asked, string(body)); len(asked) == 1 {
-				return streams(chunk("It is a long", "null"))(req)
-			}
-			return streams(chunk(" way to go.", "null") + chunk("", `"stop"`) + "data: [DONE]\n\n")(req)
-		})
-		s := &scenario{harness: newHarnessWith(t, c)}
-		text, done := wordsOf(t, s.call(gpt, time.Minute).text)
-		if text != "It is a long way to go." || !done || len(asked) != 2 {
-			t.Fatalf("got %q, done %t, %d requests; want the whole answer after two", text, done, len(asked))
-		}
-		if want := `{"role":"assistant","content":"It is a long"}]`; !strings.Contains(asked[1], want) || !strings.Contains(asked[1], `"continue_final_message":true`) {
-			t.Errorf("the second request is %s, want it to end with %s", asked[1], want)
-		}
-	})
-}
-
 // TestLiteLLM_TurnedOffStaysOff is LiteLLM's #19077: a request that had forbidden it was continued all the same. It
 // also swallowed the failure for the second request's 400 (#27967).
 func TestLiteLLM_TurnedOffStaysOff(t *testing.T) {

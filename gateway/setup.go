@@ -1,17 +1,20 @@
 package gateway
 
 import (
+	"cmp"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault/classify"
-	"github.com/ridethrough/ridethrough/internal/receive"
+	"github.com/ridethrough/ridethrough/internal/exchange"
+	"github.com/ridethrough/ridethrough/internal/preamble"
+	"github.com/ridethrough/ridethrough/internal/redact"
+	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/transport"
 )
 
@@ -20,7 +23,7 @@ type setup struct {
 	upstreams []*upstream
 	defaults  []*upstream // the upstream of each API's requests, in the order of apis; nil: none
 	faults    classify.Classifier
-	receive   receive.Limits
+	receive   exchange.Limits
 	detached  Detached
 	fleet     *Fleet
 	onEvent   func(Event)
@@ -31,14 +34,14 @@ type setup struct {
 // upstream is one configured provider.
 type upstream struct {
 	Upstream
-	api         *api
+	api         *family
 	baseURL     url.URL
 	prefix      string // the base URL's path, without a version that the requests' paths have
 	escaped     string // the same, escaped
 	breaker     *breaker.Breaker
 	leave       func() // ends the sharing of the breaker and the limits; nil: nothing does
 	learned     *transport.Learned
-	noGateway   atomic.Bool            // its latest answer was not that of a gateway
+	peer        *preamble.Peer         // what has answered there
 	connections http.RoundTripper      // its connections, or the transport that was configured
 	pooled      bool                   // they are its own
 	transport   http.RoundTripper      // the same, redacting the upstream's own key
@@ -67,20 +70,17 @@ func (g *Gateway) build(c Config, before *setup) *setup {
 			l := DefaultLimits()
 			u.Limits = &l
 		}
-		if u.Body == 0 {
-			u.Body = 32 << 20 // the vendors' own limit
-		}
 		up := &upstream{Upstream: u, api: apiOf(u.API), baseURL: *u.baseURL()}
 		up.prefix, up.escaped = up.pathPrefix()
 		g.setBreaker(up, before, c.Share)
+		up.peer = before.peerOf(up)
 		up.learned = before.learnedOf(up, c.Learned)
 		up.connections = before.transportOf(up, c.Base)
 		if up.transport = up.connections; up.Key != nil {
-			up.transport = &redactingTransport{RoundTripper: up.connections, upstream: up.Name, header: up.api.keys[0]}
+			up.transport = up.redacting()
 		}
 		if up.Sign != nil {
-			sent := &redactingTransport{RoundTripper: up.connections, upstream: up.Name, header: securityToken}
-			up.transport = &signingTransport{RoundTripper: sent, upstream: up.Name, sign: up.Sign}
+			up.transport = &signingTransport{RoundTripper: up.redacting(), upstream: up.Name, sign: up.Sign}
 		}
 		up.proxy = g.newPassThrough(s, up)
 		s.upstreams = append(s.upstreams, up)
@@ -102,6 +102,14 @@ func (s *setup) same(up *upstream) *upstream {
 		}
 	}
 	return nil
+}
+
+// peerOf returns what has answered at the address of an upstream.
+func (s *setup) peerOf(up *upstream) *preamble.Peer {
+	if old := s.same(up); old != nil {
+		return old.peer
+	}
+	return new(preamble.Peer)
 }
 
 // setBreaker sets the breaker of an upstream: the one that it had before, or a new one.
@@ -138,13 +146,10 @@ func (s *setup) learnedOf(up *upstream, stored func(string) *transport.Learned) 
 	return new(transport.Learned)
 }
 
-// transportOf returns what reaches an upstream: its own transport, the
-// gateway's, or pooled connections, which stay if nothing about them changes.
+// transportOf returns what reaches an upstream: the gateway's transport, or
+// pooled connections, which stay if nothing about them changes.
 func (s *setup) transportOf(up *upstream, base http.RoundTripper) http.RoundTripper {
-	switch {
-	case up.Transport != nil:
-		return up.Transport
-	case base != nil:
+	if base != nil {
 		return base
 	}
 	up.pooled = true
@@ -152,6 +157,11 @@ func (s *setup) transportOf(up *upstream, base http.RoundTripper) http.RoundTrip
 		return old.connections
 	}
 	return up.Network.Transport(up.Limits.Connect)
+}
+
+// redacting returns what reaches an upstream that has a key of its own, which no client may see.
+func (u *upstream) redacting() http.RoundTripper {
+	return &redact.Transport{Base: u.connections, Server: u.Name, Err: errLocal}
 }
 
 // faultsOf returns what classifies the faults of an upstream.
@@ -176,8 +186,6 @@ type endpoint struct{ path, escaped string }
 // match returns the upstream and the endpoint of a request; nil: none. It is the
 // upstream that the path names first, else the default one of the API that
 // matches. A path with dot segments matches nothing: no client sends one.
-//
-//go:noinline its frame would be on the stack of every request that waits
 func (s *setup) match(r *http.Request) (*upstream, endpoint) {
 	p, escaped := r.URL.Path, r.URL.EscapedPath()
 	if path.Clean(p) != strings.TrimSuffix(p, "/") {
@@ -196,7 +204,7 @@ func (s *setup) match(r *http.Request) (*upstream, endpoint) {
 
 // defaultFor returns the upstream of an API's requests; nil: none. Without an
 // upstream of OpenAI's API, its requests go to a compatible server.
-func (s *setup) defaultFor(a *api) *upstream {
+func (s *setup) defaultFor(a *family) *upstream {
 	for _, name := range append([]string{a.name}, a.compatibleAPIs()...) {
 		if i := slices.IndexFunc(s.upstreams, func(u *upstream) bool { return u.API == name }); i >= 0 {
 			return s.upstreams[i]
@@ -206,7 +214,7 @@ func (s *setup) defaultFor(a *api) *upstream {
 }
 
 // compatibleAPIs are the other APIs that answer this one's requests.
-func (a *api) compatibleAPIs() []string {
+func (a *family) compatibleAPIs() []string {
 	if a.name == "openai" {
 		return []string{"lmstudio", "ollama"}
 	}
@@ -262,4 +270,80 @@ func (u *upstream) urlOf(to endpoint, query string) *url.URL {
 	}
 	out.RawQuery = query
 	return &out
+}
+
+// perTry returns the limits that package transport keeps.
+func (l Limits) perTry() transport.Limits {
+	return transport.Limits{FirstByte: l.FirstByte, Idle: l.Idle}
+}
+
+// settings are what holds for one request at an upstream.
+type settings struct {
+	policy    *policy.Policy
+	limits    *Limits
+	fallback  []Fallback
+	admission Admission
+	reserve   float64
+}
+
+// settings returns what holds for the requests to a model. The upstream's own policy and limits are set.
+func (u *Upstream) settings(model string) settings {
+	p, l, f := u.ForModel(model)
+	admission, reserve := u.admissionFor(model)
+	return settings{p, l, f, admission, reserve}
+}
+
+// CompleteFor returns what happens to an answer of a model that breaks off.
+func (u *Upstream) CompleteFor(model string) CompleteMode {
+	mode := u.Complete
+	if r := u.route(model); r != nil {
+		mode = cmp.Or(r.Complete, mode)
+	}
+	return cmp.Or(mode, CompleteLossless)
+}
+
+// admissionFor returns which requests for a model wait for room, and the share that is kept for people.
+func (u *Upstream) admissionFor(model string) (mode Admission, reserve float64) {
+	mode, reserve = u.Admission, u.Reserve
+	if r := u.route(model); r != nil {
+		mode = cmp.Or(r.Admission, mode)
+		if r.Reserve != nil {
+			reserve = *r.Reserve
+		}
+	}
+	return cmp.Or(mode, AdmissionLearned), reserve
+}
+
+// route returns the first route that is for a model; nil: none is.
+func (u *Upstream) route(model string) *Route {
+	i := slices.IndexFunc(u.Routes, func(r Route) bool { return r.matches(model) })
+	if i < 0 {
+		return nil
+	}
+	return &u.Routes[i]
+}
+
+// ForModel returns what holds for the requests to a model: that of the first route that matches it, or else the
+// upstream's. A nil policy is the gateway's, nil limits are DefaultLimits().
+func (u *Upstream) ForModel(model string) (p *policy.Policy, l *Limits, fallback []Fallback) {
+	p, l, fallback = u.Policy, u.Limits, u.Fallback
+	r := u.route(model)
+	if r == nil {
+		return p, l, fallback
+	}
+	p, l = cmp.Or(r.Policy, p), cmp.Or(r.Limits, l)
+	if r.Fallback != nil {
+		fallback = r.Fallback
+	}
+	return p, l, fallback
+}
+
+// matches reports whether a route is for a model.
+func (r Route) matches(model string) bool {
+	for _, pattern := range r.Models {
+		if ok, _ := path.Match(pattern, model); ok {
+			return true
+		}
+	}
+	return len(r.Models) == 0
 }

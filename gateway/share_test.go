@@ -14,14 +14,12 @@ import (
 	"github.com/ridethrough/ridethrough/ratelimit"
 )
 
-// toldPeers are peers that note what they are told.
-type toldPeers struct{ news []breaker.News }
+// toldFleet is a fleet that notes what it is told.
+type toldFleet struct{ news []breaker.News }
 
-func (p *toldPeers) Tell(n breaker.News)              { p.news = append(p.news, n) }
-func (*toldPeers) Turn(breaker.Circuit, int) int      { return 0 }
-func (*toldPeers) Share(breaker.Circuit, int) float64 { return 1 }
-func (*toldPeers) Part() float64                      { return 1 }
-func (*toldPeers) Others() breaker.Load               { return breaker.Load{} }
+func (f *toldFleet) Tell(n breaker.News)               { f.news = append(f.news, n) }
+func (*toldFleet) Place(breaker.Circuit) (_, _, _ int) { return 0, 1, 0 }
+func (*toldFleet) Load() (breaker.Load, int)           { return breaker.Load{}, 0 }
 
 func TestGateway_BreakersAreSharedOnceEach(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -31,14 +29,14 @@ func TestGateway_BreakersAreSharedOnceEach(t *testing.T) {
 	defer up.Close()
 	base, _ := url.Parse(up.URL + "/base")
 	var table *ratelimit.Table
-	peers, shared := &toldPeers{}, []string{}
+	fleet, shared := &toldFleet{}, []string{}
 	c := gateway.Config{
 		Upstreams: []gateway.Upstream{{Name: "one", API: "anthropic", Base: base}},
 		Policy:    policy.Policy{Retries: 1, MaxRetryAfter: time.Second}, // it gives up at once
 		Share: func(upstream string, base *url.URL, b *breaker.Breaker, limits *ratelimit.Table) func() {
 			table = limits
 			shared = append(shared, upstream+" "+base.Path)
-			b.Join(peers)
+			b.Join(fleet)
 			return func() { shared = append(shared, "left "+base.Path) }
 		},
 	}
@@ -59,8 +57,8 @@ func TestGateway_BreakersAreSharedOnceEach(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(`{"model":"m","messages":[]}`))
 	r.Header.Set("X-Api-Key", "sk-mine")
 	g.ServeHTTP(httptest.NewRecorder(), r)
-	if len(peers.news) == 0 || peers.news[0].Credential != breaker.CommonCredential(r.Header, r.URL) {
-		t.Errorf("the peers are told %+v, want of the credential by its common name", peers.news)
+	if len(fleet.news) == 0 || fleet.news[0].Credential != breaker.CommonCredential(r.Header, r.URL) {
+		t.Errorf("the fleet is told %+v, want of the credential by its common name", fleet.news)
 	}
 }
 

@@ -4,22 +4,70 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/http1"
 	"github.com/ridethrough/ridethrough/internal/preamble"
 	"github.com/ridethrough/ridethrough/internal/route"
 	"github.com/ridethrough/ridethrough/internal/spool"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/ratelimit"
-	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
 	"github.com/ridethrough/ridethrough/turn"
 )
+
+// overall returns the last wait with the failed tries at all upstreams. mu is
+// held, or the caller is the leader.
+func (s *sharedRequest) overall() policy.Wait {
+	w := s.last
+	w.Run.Tries += s.triesBefore
+	return w
+}
+
+// where returns where the request is.
+func (s *sharedRequest) where() destination {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at
+}
+
+// soFar is overall with the last wait, or what has passed of it, in Waited. mu is held.
+func (s *sharedRequest) soFar() policy.Wait {
+	w := s.overall()
+	if s.state == stateWaiting {
+		w.Waited += sinceWaitBegan(w)
+	} else {
+		w.Waited += s.slept
+	}
+	return w
+}
+
+// upstreamName returns the name of the upstream where the request is.
+func (s *sharedRequest) upstreamName() string { return s.where().Name }
+
+// name returns the model that is asked for there, as events have it.
+func (s *sharedRequest) name() llm.Name {
+	return llm.Name{Provider: s.leader.info.API, Model: s.where().model}
+}
+
+func (s *sharedRequest) setLast(w policy.Wait) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last, s.slept = w, 0
+}
+
+// gaveUp reports whether the request has ended without an answer.
+func (s *sharedRequest) gaveUp() bool { return s.last.Verdict.Stop != "" }
+
+// sinceWaitBegan returns for how long a wait has lasted; 0: none has begun.
+func sinceWaitBegan(w policy.Wait) time.Duration {
+	if w.Due.IsZero() {
+		return 0
+	}
+	return time.Since(w.Due.Add(-w.Verdict.Wait))
+}
 
 // What ends a shared request besides its faults.
 var (
@@ -35,69 +83,51 @@ var (
 // A shared request ends when the last of its clients disconnects.
 type sharedRequest struct {
 	*Gateway
-	setup      *setup
-	leader     *call
-	body       *spool.Body
-	ctx        context.Context // ends with the last client, and with Close
-	cancel     context.CancelCauseFunc
-	failover   failover
-	background *background       // of the answer that the latest run asks for; nil: it is not in the background
-	resumes    bool              // it asks for the rest of that
-	stopDrain  func() bool       // stops Drain from ending the request while the breaker blocks it; nil: it is not blocked
-	tries      int               // at all upstreams, early probes included
-	before     *policy.Wait      // last, when another gateway has begun to hold the try in progress; nil: none does
-	early      bool              // the wait that it goes on in begins with a try, which does not count if it fails
-	permit     quotePermit       // of the try in progress
-	maxWait    time.Duration     // the longest total wait that its client allows, with what an earlier request waited; 0: no limit
-	room       ratelimit.Call    // its place at the limits of the upstream
-	used       ratelimit.Charged // what its answer has cost
-	queuedAt   time.Time         // when it began to wait for room; zero: it does not
-	waitTold   bool              // that was an event
-	probed     bool              // the last wait was ended early by a try that does not count
-	toldAt     time.Time         // when the fleet was told that it waits; zero: it was not
-	sent       time.Time         // when the try began that was answered; zero: none was
+	setup  *setup
+	leader *call
+	body   *spool.Body
+	ctx    context.Context // ends with the last client, and with Close
+	cancel context.CancelCauseFunc
+	entry  entry // of it in the table
+	way          // of the goroutine of its leader
 
-	firstRun  transport.Transport // of the first run, as most requests have no other: one allocation for all three
-	firstCall [1]*call            // of calls, likewise
+	mu       sync.Mutex
+	party    // guarded by mu
+	progress // guarded by mu
+	door     // guarded by mu
+}
 
-	alone          bool           // no other call joins it
-	digest         uint64         // of its leader's key
-	older, younger *sharedRequest // in progress, of the same digest; the coalescer's mu guards them
+// way is how the leader of a shared request sends it.
+type way struct {
+	failover failover
+	tries    int                 // at all upstreams, early probes included
+	maxWait  time.Duration       // the longest total wait that its client allows, with what an earlier request waited; 0: no limit
+	early    bool                // the wait that it goes on in begins with a try, which does not count if it fails
+	probed   bool                // the last wait was ended early by a try that does not count
+	permit   quotePermit         // of the try in progress
+	queuedAt time.Time           // when it began to wait for room; zero: it does not
+	waitTold bool                // that was an event
+	firstRun transport.Transport // of the first run, as most requests have no other
+}
 
-	mu          sync.Mutex
-	calls       []*call                 // whose clients are connected; the leader first, if it is
-	at          destination             // where it is
-	caller      *breaker.Caller         // at the upstream's breaker
-	state       string                  // of a Wait
-	skipsTo     string                  // Wait.Next
-	skip        context.CancelCauseFunc // ends the wait for that; nil: it is in none
-	paused      bool                    // by command, at every upstream
-	givenUp     bool                    // by command
-	last        policy.Wait             // after the latest failed try, with a Stop if it is the last
-	slept       time.Duration           // in the last wait, once that is over
-	held        *failedRequest          // what the fleet was told last; nil: nothing, or it is finished
-	hold        *preamble.Hold          // by another gateway, of the try in progress; nil: it does not wait there
-	open        bool                    // an answer has begun, without content so far
-	triesBefore int                     // failed tries at other upstreams
-	silence     time.Duration           // of a try that its client did not wait for, here or in the request that this one repeats
-	leavePlace  func()                  // frees its place among those of its tenant that wait; nil: it has none
-	undetach    func()                  // ends the time for which it runs detached; nil: it does not
-	done        chan struct{}           // closed when it is finished; nil: no call has joined
-	finished    bool                    // there is no other try
-	winner      *call                   // takes the response; nil: none, or it is not finished
-	resp        *http.Response          // the outcome; nil: there is none
-	err         error
+// progress is where a shared request is, and how far it has got.
+type progress struct {
+	at          destination
+	last        policy.Wait       // after the latest failed try, with a Stop if it is the last
+	before      *policy.Wait      // last, when another gateway has begun to hold the try in progress; nil: none does
+	slept       time.Duration     // in the last wait, once that is over
+	open        bool              // an answer has begun, without content so far
+	triesBefore int               // failed tries at other upstreams
+	silence     time.Duration     // of a try that its client did not wait for, here or in the request that this one repeats
+	sent        time.Time         // when the try began that was answered; zero: none was
+	used        ratelimit.Charged // what its answer has cost
 }
 
 // newShared returns the shared request that a call leads. Others may join it, unless it asks for the rest of a text.
-func (c *call) newShared() *sharedRequest { return c.newSharedOn(newFailover(c), c.continuing()) }
-
-// newSharedOn returns one that goes another way, and that others may join unless it is to be alone.
-func (c *call) newSharedOn(f failover, alone bool) *sharedRequest {
-	s := &sharedRequest{
-		Gateway: c.gateway, setup: c.setup, leader: c, body: c.body, state: stateTrying, silence: c.silence,
-		digest: c.keyDigest(), alone: alone,
-	}
+func (c *call) newShared() *sharedRequest {
+	s := &sharedRequest{Gateway: c.gateway, setup: c.setup, leader: c, body: c.body.Body, entry: c.newEntry()}
+	s.entry.running, s.alone, s.silence = s, c.body.own, c.silence
+	s.state, s.rooms = stateTrying, &s.headroom
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.body.OnLost = s.cancel
 	if c.maxWait > 0 {
@@ -109,26 +139,14 @@ func (c *call) newSharedOn(f failover, alone bool) *sharedRequest {
 			}
 		}
 	}
-	s.failover = f
+	s.failover = newFailover(c)
 	s.at = s.failover.origin
-	s.calls = append(s.firstCall[:0], c)
+	s.calls = append(s.first[:0], member{call: c})
 	s.enterBreaker()
-	s.coalescer.begin(s)
+	if s.outcomes.add(&s.entry); s.closing.Err() != nil { // Close may have missed it
+		s.cancel(errClosing)
+	}
 	return s
-}
-
-// enterBreaker gets a caller at the upstream's breaker, where earlier commands
-// hold as well. No other goroutine knows the request yet, or mu is held.
-func (s *sharedRequest) enterBreaker() {
-	s.caller = s.at.breaker.Caller(breaker.Scope{Model: s.at.model, Credential: s.leader.credentialFor(s.at.upstream)})
-	s.caller.OnBlock, s.caller.ModelOnly = s.blocked, s.at.again
-	s.enterQueue()
-	if s.paused {
-		s.caller.Pause()
-	}
-	if s.givenUp {
-		s.caller.GiveUp()
-	}
 }
 
 // run sends the request to one upstream after the other until one has answered
@@ -140,8 +158,7 @@ func (s *sharedRequest) run() {
 	}
 }
 
-// goesFurther finishes the request after the run at its last upstream, or moves it to the next one. It is no part of
-// run, whose stack is that of every request that waits.
+// goesFurther finishes the request after the run at its last upstream, or moves it to the next one.
 func (s *sharedRequest) goesFurther(resp *http.Response, err error) bool {
 	if err != nil && s.ctx.Err() != nil {
 		err = context.Cause(s.ctx) // whatever the transport returns
@@ -205,11 +222,11 @@ func (s *sharedRequest) conclude(err error) {
 
 // send sends the request to its upstream until that has answered or its policy gives up.
 func (s *sharedRequest) send() (*http.Response, error) {
-	ctx, caller := s.announced(http1.WithObserver(s.ctx, s))
+	ctx, caller := s.announced(withResendObserver(s.ctx, s))
 	req, err := s.leader.newOutgoing(ctx, s.at.upstream)
 	if err == nil && s.at.model != s.failover.origin.model {
 		var release func()
-		release, err = s.leader.askForModel(req, s.at.model)
+		release, err = s.leader.askForModel(req, s.at)
 		defer release()
 	}
 	if err != nil {
@@ -232,23 +249,19 @@ func (s *sharedRequest) cannotSend(err error) {
 	})
 }
 
-// sendTo sends the tries of a request. It is on the stack of every request that waits.
+// sendTo sends the tries of a request.
 func (s *sharedRequest) sendTo(req *http.Request, caller *preamble.Caller) (*http.Response, error) {
 	defer s.caller.Close()
-	base, release := s.base(req)
-	defer release()
-	return s.transport(base, caller).RoundTrip(req)
+	return s.transport(caller).RoundTrip(req)
 }
 
 // transport returns what tries the request at its upstream.
-//
-//go:noinline its frame would be on the stack of every request that waits
-func (s *sharedRequest) transport(base http.RoundTripper, caller *preamble.Caller) *transport.Transport {
+func (s *sharedRequest) transport(caller *preamble.Caller) *transport.Transport {
 	t := &s.firstRun
 	if t.Base != nil { // the answer of an earlier run may be in use
 		t = new(transport.Transport)
 	}
-	t.Base, t.Faults, t.Limits = base, s.setup.faultsOf(s.at.upstream), s.limits()
+	t.Base, t.Faults, t.Limits = s.at.transport, s.setup.faultsOf(s.at.upstream), s.limits()
 	t.Opened, t.Observer, t.NoErrorLine = s.opened, s, true
 	t.Resent, t.Judges, t.Refusals = true, s.failover.has(), s.failover.asksOthers()
 	r := &t.Retry
@@ -260,84 +273,11 @@ func (s *sharedRequest) transport(base http.RoundTripper, caller *preamble.Calle
 	return t
 }
 
-// requestBreaker is the upstream's breaker as the tries of a shared request know it.
-type requestBreaker sharedRequest
-
-// Acquire implements retry.Breaker.
-func (b *requestBreaker) Acquire(ctx context.Context) (retry.Permit, error) {
-	p, err := (*sharedRequest)(b).acquire(ctx)
-	b.permit = quotePermit{Permit: p, call: b.leader}
-	if err != nil {
-		return nil, bare(err)
-	}
-	return &b.permit, nil
-}
-
-// Wait implements retry.Breaker.
-func (b *requestBreaker) Wait(ctx context.Context, d time.Duration) error {
-	return b.caller.Wait(ctx, d)
-}
-
-// bare returns errGivenUp for the end of a run by command.
-func bare(err error) error {
-	if errors.Is(err, retry.ErrGivenUp) {
-		return errGivenUp
-	}
-	return err
-}
-
-// onTry reports a try, and notes one that no other follows.
-func (s *sharedRequest) onTry(t retry.Try) {
-	s.tries++
-	if t.Shared {
-		s.headroom.Yield(&s.room)
-	} else {
-		s.headroom.Tried(&s.room, roomOutcome(t.Fault), t.Took)
-	}
-	s.mu.Lock()
-	silent := t.Fault != nil && t.Fault.Kind == fault.Canceled && !s.open
-	s.open = false
-	if t.Fault == nil {
-		s.sent = t.Start
-	}
-	s.mu.Unlock()
-	if silent {
-		s.silence += t.Took
-	} else {
-		s.silence = 0
-	}
-	if s.setup.onEvent != nil {
-		numbered := t
-		numbered.N = s.tries
-		s.leader.emit(Event{Try: numbered})
-	}
-	if t.Stop == policy.Final && t.Fault.GivenUp {
-		t.Stop = policy.Exhausted // by another gateway, which has retried it
-	}
-	switch {
-	case t.Stop != "":
-		s.setLast(policy.Wait{Run: t.Run, Fault: t.Fault, Verdict: policy.Verdict{Stop: t.Stop}, Waited: t.Waited})
-	case t.Recovered():
-		s.recovered(t.Run, t.Waited)
-	}
-}
-
 // recovered notes and reports that a try passed after others had failed.
 func (s *sharedRequest) recovered(r policy.Run, waited time.Duration) {
 	s.setLast(policy.Wait{Run: r, Waited: waited})
 	all := s.overall()
 	s.announce(turn.Recovered{Name: s.name(), Upstream: s.upstreamName(), Retries: all.Retries(), Waited: all.Waited})
-}
-
-// opened notes that an answer has begun without content so far.
-func (s *sharedRequest) opened() {
-	s.mu.Lock()
-	s.open = true
-	calls := slices.Clone(s.calls)
-	s.mu.Unlock()
-	for _, c := range calls {
-		c.keepalive.waiting()
-	}
 }
 
 // switchTo moves the request to another destination.
@@ -358,14 +298,4 @@ func (s *sharedRequest) switchTo(next *destination) {
 func (s *sharedRequest) announce(e turn.Event) {
 	s.leader.emit(Event{Event: e})
 	s.tell(e)
-}
-
-// callsWaiting lists the connected calls among the waiting ones, and returns them.
-func (s *sharedRequest) callsWaiting() []*call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.calls {
-		s.waits.add(c, s)
-	}
-	return slices.Clone(s.calls)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -384,4 +385,37 @@ func (w *harness) silentClient(patience time.Duration, path, body string, header
 		}
 	}
 	return requests, err
+}
+
+// A provider that sends comments and nothing else has a client without us wait for ever. With us its try fails after
+// half an hour, and the next one is answered.
+func TestGateway_CommentsAloneAreNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		provider := roundTrip(func(req *http.Request) (*http.Response, error) {
+			if asked++; asked == 2 {
+				return streams(completion("gpt-5"))(req)
+			}
+			body, w := io.Pipe()
+			go func() {
+				for err := error(nil); err == nil; time.Sleep(10 * time.Second) {
+					_, err = io.WriteString(w, ": OPENROUTER PROCESSING\n\n")
+				}
+			}()
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: req}, nil
+		})
+		upstream := gateway.Upstream{Name: "openai", API: "openai", Base: address("provider.test")}
+		begun := time.Now()
+		w := serve(newGateway(t, gateway.Config{Upstreams: []gateway.Upstream{upstream}, Policy: policy.Patient(), Base: provider}), "/v1/chat/completions", gpt, "")
+		if took := time.Since(begun); !strings.Contains(w.String(), "[DONE]") || took < 30*time.Minute || took > 31*time.Minute {
+			t.Errorf("with us: %q after %v, want the answer after 30m", w, took)
+		}
+		alone, _ := provider(httptest.NewRequest("POST", "/", nil))
+		begun = time.Now()
+		defer time.AfterFunc(8*time.Hour, func() { _ = alone.Body.Close() }).Stop()
+		if text, _ := io.ReadAll(alone.Body); strings.Contains(string(text), "data:") || time.Since(begun) < 8*time.Hour {
+			t.Errorf("without us: %d bytes after %v, want comments for eight hours", len(text), time.Since(begun))
+		}
+		time.Sleep(time.Minute)
+	})
 }

@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -90,41 +89,6 @@ func TestGateway_SocketModes(t *testing.T) {
 		upstreams[0].Socket = "sideways"
 		if err := (gateway.Config{Upstreams: upstreams}).Check(); err == nil || !strings.Contains(err.Error(), `no socket mode is named "sideways"`) {
 			t.Errorf("Check: %v, want the name of the mode that is unknown", err)
-		}
-	})
-}
-
-func TestGateway_SocketTunnelReachesTheUpstream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		pipe := simulator.NewPipe()
-		provider := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			conn, err := websocket.Accept(w, r, nil)
-			if err != nil {
-				t.Errorf("accept: %v", err)
-				return
-			}
-			defer conn.CloseNow()
-			_, frame, _ := conn.Read(t.Context())
-			_ = conn.Write(t.Context(), websocket.MessageText, bytes.ToUpper(frame))
-			_, _, _ = conn.Read(t.Context()) // until it is closed
-		})}
-		go provider.Serve(pipe)
-		defer provider.Close()
-		upstreams := everything(address("provider.test"))
-		for i := range upstreams {
-			upstreams[i].Socket = gateway.SocketTunnel
-		}
-		base := &http.Transport{DialContext: pipe.DialContext}
-		defer base.CloseIdleConnections()
-		w := newHarnessWith(t, gateway.Config{Upstreams: upstreams, Base: base})
-		conn, _, err := w.dialCodex("/v1/responses")
-		if err != nil {
-			t.Fatalf("dial: %v", err)
-		}
-		defer conn.CloseNow()
-		_ = conn.Write(t.Context(), websocket.MessageText, []byte("anything"))
-		if _, frame, err := conn.Read(t.Context()); string(frame) != "ANYTHING" {
-			t.Errorf("frame %q, error %v; want the upstream's", frame, err)
 		}
 	})
 }

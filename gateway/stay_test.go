@@ -23,6 +23,7 @@ func TestStay_ClientThatComesBackIsAnsweredInItsStay(t *testing.T) {
 	}{
 		{"Qwen Code 0.24.4", 15 * time.Minute, 3, 40 * time.Minute, chat, gpt, qwenCode, 5 * time.Minute},
 		{"openai-node 7, not streamed", 10 * time.Minute, 3, 17 * time.Minute, chat, whole(gpt), "OpenAI/JS 7.57.0", 200 * time.Second},
+		{"a limit of five minutes, which ended a little early", 5*time.Minute - 30*time.Millisecond, 10, 40 * time.Minute, chat, whole(gpt), plainSDK, 100 * time.Second},
 		{"a proxy that waits for a minute", time.Minute, 99, 25 * time.Minute, chat, gpt, plainSDK, 6*time.Minute + 45*time.Second}, // the policy's own
 	}
 	for _, tt := range tests {

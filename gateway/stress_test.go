@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,8 +16,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/retry"
 )
 
@@ -208,6 +211,57 @@ func TestStress_CloseLeavesNothingBehind(t *testing.T) {
 	}
 }
 
+// TestStress_LocksHaveAnOrder has all that takes a lock happen at once: sessions come and go, are given answers that
+// they had left, wait and are counted, while operators look and command. The race detector sees each of them.
+func TestStress_LocksHaveAnOrder(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e := &echo{t: t}
+		c := twice(e, dir)
+		c.Detached = gateway.Detached{Agents: []string{gateway.AllAgents}, Time: time.Minute, Tries: true}
+		c.Share = func(string, *url.URL, *breaker.Breaker, *ratelimit.Table) func() { return nil }
+		var replayed, detached atomic.Int64
+		c.OnEvent = func(e gateway.Event) {
+			if e.Replayed != 0 {
+				replayed.Add(1)
+			}
+			if e.Detached {
+				detached.Add(1)
+			}
+		}
+		g := newGateway(t, c)
+		ctx, stop := context.WithCancel(t.Context())
+		var people, clients sync.WaitGroup
+		people.Go(func() { changeAtRandom(ctx, g, c) })
+		people.Go(func() {
+			for retry.Sleep(ctx, time.Second) == nil {
+				g.Upstreams()
+				g.Delivered("unknown")
+			}
+		})
+		for n := range 30 {
+			session := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				r.Header.Set(sessionID, fmt.Sprintf("s%d", n%10))
+				g.ServeHTTP(w, r)
+			})
+			clients.Go(func() {
+				for done := 0; done < 4 || replayed.Load() == 0 && done < 40; done++ {
+					client(t, session, n)
+				}
+			})
+		}
+		clients.Wait()
+		stop()
+		people.Wait()
+		time.Sleep(5 * time.Minute) // what is kept is forgotten
+		synctest.Wait()
+		if replayed.Load() == 0 || detached.Load() == 0 {
+			t.Errorf("%d answers were given again, and %d requests went on without a client; want some", replayed.Load(), detached.Load())
+		}
+		nothingIsLeft(t, g, e)
+	})
+}
+
 // nothingIsLeft checks that the gateway is as before the first request.
 func nothingIsLeft(t *testing.T, g *gateway.Gateway, e *echo) {
 	t.Helper()
@@ -254,7 +308,7 @@ func changeAtRandom(ctx context.Context, g *gateway.Gateway, c gateway.Config) {
 
 // client sends one request until it has an answer or stops retrying, and reports
 // whether the answer was whole.
-func client(t *testing.T, g *gateway.Gateway, n int) bool {
+func client(t *testing.T, g http.Handler, n int) bool {
 	time.Sleep(time.Duration(rand.IntN(60000)) * time.Millisecond)
 	body := fmt.Sprintf(`{"model":"claude-%d","n":%d,"nonce":%d,`, n%3, n, rand.Int()) + prose([]int{100, 20 << 10, 100 << 10}[n%3])[1:]
 	key := fmt.Sprintf("key-%d", n%2)

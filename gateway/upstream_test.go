@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -364,4 +365,44 @@ func TestGateway_DrainedReportsEveryFault(t *testing.T) {
 			t.Errorf("body %q, error %v; want no error, status 503, body with \"the key of the upstream locked cannot be read\"", text, err)
 		}
 	})
+}
+
+// What gateways tell each other goes to an upstream that is one, or may be: no provider at its own address, and none that
+// has answered without a sign of a gateway.
+func TestGateway_TellsProvidersNothingThatIsForGateways(t *testing.T) {
+	for _, path := range []string{"/v1/messages", "/v1/messages/batches"} {
+		for _, tt := range []struct {
+			name string
+			base *url.URL
+			call string // that the upstream answers with
+			want []bool // for requests in a row
+		}{
+			{"a provider's own address", nil, "", []bool{false, false}},
+			{"another address", address("house.test"), "", []bool{true, path == "/v1/messages/batches"}},
+			{"a gateway at another address", address("house.test"), "7", []bool{true, true}},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				var seen []bool
+				base := roundTrip(func(req *http.Request) (*http.Response, error) {
+					told := false
+					for name := range req.Header {
+						told = told || strings.HasPrefix(name, "X-Ridethrough-")
+					}
+					seen = append(seen, told)
+					resp, err := says(200, "{}")(req)
+					if tt.call != "" {
+						resp.Header.Set("X-Ridethrough-Call", tt.call)
+					}
+					return resp, err
+				})
+				w := newHarnessWith(t, gateway.Config{Base: base, Upstreams: []gateway.Upstream{{Name: "anthropic", API: "anthropic", Base: tt.base}}})
+				for range tt.want {
+					_, _, _ = w.get(path, claude)
+				}
+				if !slices.Equal(seen, tt.want) {
+					t.Errorf("%s, %s: requests with headers for gateways: %v, want %v", path, tt.name, seen, tt.want)
+				}
+			})
+		}
+	}
 }

@@ -148,13 +148,12 @@ func TestWindow_SkipGoesOnAtTheFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := simulator.New(spentFor(time.Hour)), simulator.New(simulator.Script{})
 		t.Cleanup(func() { _, _ = first.Close(), second.Close() })
-		base := func(s *simulator.Provider) http.RoundTripper { return s.Transport() }
-		up := func(name string, s *simulator.Provider) gateway.Upstream {
-			return gateway.Upstream{Name: name, API: "anthropic", Base: address(name + ".test"), Transport: base(s), Limits: &gateway.Limits{}, NoKey: true}
+		up := func(name string) gateway.Upstream {
+			return gateway.Upstream{Name: name, API: "anthropic", Base: address(name + ".test"), Limits: &gateway.Limits{}, NoKey: true}
 		}
-		one := up("first", first)
+		one, base := up("first"), hosts{"first.test": first.Transport(), "second.test": second.Transport()}
 		one.Fallback = []gateway.Fallback{{To: "second"}}
-		w := newHarnessWith(t, gateway.Config{Policy: untilReset(policy.Patient()), Upstreams: []gateway.Upstream{one, up("second", second)}})
+		w := newHarnessWith(t, gateway.Config{Policy: untilReset(policy.Patient()), Base: base, Upstreams: []gateway.Upstream{one, up("second")}})
 		answered := make(chan string)
 		go func() { _, text, _ := w.get("/v1/messages", claude); answered <- text }()
 		time.Sleep(time.Minute)

@@ -109,7 +109,7 @@ func (i Image) Tokens() int {
 	return min(i.Width*i.Height/each+1, most)
 }
 
-// ImageType returns the media type of an image by how its file begins; "": it is none that [Image] can be.
+// ImageType returns the media type of an image by how its file begins, or "" if [Image] does not support it.
 func ImageType(data []byte) string {
 	begins := string(data[:min(len(data), 12)])
 	switch {

@@ -2,7 +2,7 @@
 // [Request] goes out, [Part]s come back.
 //
 // A [Model] sends each request once. It does not wait, retry or hide a failure; packages retry and agent do
-// that. The packages below provider are models over the vendors' APIs. Package llmtest has a scripted model
+// that. Package provider has models over the vendors' APIs. Package llmtest has a scripted model
 // and the conformance suite that they all pass.
 package llm
 

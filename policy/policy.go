@@ -3,10 +3,11 @@
 // It is arithmetic on plain values: no clock, no randomness, no waiting. The
 // caller brings the time and the random number, and waits: package retry for a
 // call, a supervisor for a crash. A [Run] and a [Wait] are plain data, so that a
-// wait can be stored and goes on after a restart.
+// wait can be stored and continues after a restart.
 package policy
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -38,6 +39,8 @@ type Run struct {
 	Windows int           `json:"windows,omitzero"` // usage windows that were waited for, as Quota says
 	Opens   time.Time     `json:"opens,omitzero"`   // when the last of them opens
 	Free    int           `json:"free,omitzero"`    // of Tries, those that a window has refused before it was to open
+	Shared  int           `json:"shared,omitzero"`  // of Tries, those that another call has made
+	Sharing time.Time     `json:"sharing,omitzero"` // since when it has made none itself; zero: the latest is its own
 }
 
 // Verdict is the answer to a fault: wait this long, or stop.
@@ -72,9 +75,37 @@ func (p Policy) Next(r Run, f *fault.Error, committed bool, now time.Time, rando
 	if r.Few++; f.Retries == 0 {
 		r.Few = 0
 	}
-	if committed {
+	if r.Sharing = (time.Time{}); committed {
 		return r, Verdict{Stop: Committed}
 	}
+	return p.next(r, f, now, random)
+}
+
+// sharingTime is for how much longer than its own waits in all a call shares the faults of others at the most.
+const sharingTime = time.Minute
+
+// NextShared is Next for a try that another call has made. It costs this one time, and none of its Retries. A call
+// that has only shared such faults for as long as all its own waits and a minute ends.
+func (p Policy) NextShared(r Run, f *fault.Error, now time.Time, random float64) (Run, Verdict) {
+	r.Tries++
+	r.Shared++
+	if r.Sharing.IsZero() {
+		r.Sharing = now
+	}
+	if p.Retries != Unlimited && now.Sub(r.Sharing) >= p.allWaits()+sharingTime {
+		return r, Verdict{Stop: Exhausted}
+	}
+	return p.next(r, f, now, random)
+}
+
+// allWaits adds up the waits before all retries, with jitter at its longest, as far as the horizon.
+func (p Policy) allWaits() time.Duration {
+	p.MaxWait = cmp.Or(p.MaxWait, math.MaxInt64)
+	return min(p.waitsLeft(Run{}), math.MaxInt64-sharingTime)
+}
+
+// next is Next with the failed try counted in.
+func (p Policy) next(r Run, f *fault.Error, now time.Time, random float64) (Run, Verdict) {
 	if next, v, ok := p.nextWindow(r, f, now, random); ok {
 		return next, v
 	}
@@ -84,7 +115,7 @@ func (p Policy) Next(r Run, f *fault.Error, committed bool, now time.Time, rando
 	case r.Tries > p.Limit(r, f):
 		return r, Verdict{Stop: Exhausted}
 	}
-	v := Verdict{Wait: p.Backoff.At(r.Tries-r.Free, random)}
+	v := Verdict{Wait: p.Backoff.At(p.step(r), random)}
 	if asked := f.RetryAfter(now); asked > v.Wait {
 		v = Verdict{Wait: asked, Hinted: true}
 	}
@@ -98,17 +129,50 @@ func (p Policy) Next(r Run, f *fault.Error, committed bool, now time.Time, rando
 }
 
 // Limit returns how many retries there are at most in a run whose last fault is f: the policy's besides the free
-// ones, or fewer if the fault has Retries of its own. r is the run with that fault counted in.
+// and shared ones, or fewer if the fault has Retries of its own. r is the run with that fault counted in.
 func (p Policy) Limit(r Run, f *fault.Error) int {
 	limit := p.Retries
 	if limit != Unlimited {
-		limit += r.Free
+		limit += r.Free + r.Shared
 	}
 	if f.Retries == 0 {
 		return limit
 	}
 	return min(limit, r.Tries-r.Few+f.Retries)
 }
+
+// Capped returns the policy with waits of at most limit in all, and for a usage window; 0: as it is. Retries become
+// those that fit, since people read them.
+func (p Policy) Capped(limit time.Duration) Policy {
+	if limit == 0 {
+		return p
+	}
+	if p.Quota.Wait == QuotaUntilReset && (p.Quota.Max == 0 || p.Quota.Max > limit) {
+		p.Quota.Max = limit
+	}
+	if p.MaxWait > 0 && p.MaxWait <= limit {
+		return p
+	}
+	p.MaxWait = limit
+	if p.Retries == Unlimited {
+		return p
+	}
+	even := p
+	even.Backoff.Jitter, even.RetryOn = Jitter{}, fault.Transient
+	run, refused := Run{}, &fault.Error{Kind: fault.Overloaded}
+	for n := range p.Retries {
+		next, v := even.Next(run, refused, false, time.Time{}, 0)
+		if v.Stop != "" {
+			p.Retries = max(n, 1) // a Retry-After may be shorter
+			break
+		}
+		run = next
+	}
+	return p
+}
+
+// step returns which wait of the backoff is next: shared tries lengthen it as far as own ones may.
+func (p Policy) step(r Run) int { return min(r.Tries-r.Free, max(1, p.Retries)) }
 
 // horizon is how many waits LatestWait adds up.
 const horizon = 1000
@@ -154,8 +218,7 @@ func (p Policy) retries(f *fault.Error, now time.Time) bool {
 	if kinds == 0 {
 		kinds = fault.Transient
 	}
-	few := f.Retries > 0 && kinds.Has(fault.Unavailable)
-	if f.Final || f.Kind == fault.Canceled || !kinds.Has(f.Kind) && !few {
+	if f.Final || f.Kind == fault.Canceled || !kinds.Has(f.Kind) {
 		return false
 	}
 	return f.Kind != fault.Quota || f.RetryAfter(now) > 0

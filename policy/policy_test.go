@@ -45,7 +45,7 @@ func limited(wait time.Duration) fault.Error {
 	return fault.Error{Kind: fault.RateLimited, Status: 429, Wait: wait}
 }
 
-// spent is a quota that opens again so long after the start.
+// spent is a quota that opens again that long after the start.
 func spent(reset time.Duration) fault.Error {
 	return fault.Error{Kind: fault.Quota, Status: 429, ResetAt: start.Add(reset)}
 }
@@ -319,7 +319,7 @@ func BenchmarkNext(b *testing.B) {
 	}
 }
 
-// A 409 is tried again as often as the vendors' SDKs do, by each policy that retries at all, and not for hours.
+// A 409 is tried again as often as the vendors' SDKs do and not for hours, by a policy that retries unknown failures.
 func TestNext_FaultWithRetriesOfItsOwn(t *testing.T) {
 	conflict := fault.Error{Kind: fault.Unknown, Status: 409, Retries: 2}
 	second := time.Second
@@ -338,15 +338,16 @@ func TestNext_FaultWithRetriesOfItsOwn(t *testing.T) {
 			{0, conflict, 300 * second, ""},
 			{0, conflict, 0, policy.Exhausted},
 		}},
-		"interactive": {policy.Interactive(), []failure{
+		"attended": {policy.Attended(), []failure{
 			{0, conflict, second, ""},
 			{0, overloaded, 2 * second, ""},
 			{0, conflict, 4 * second, ""},
 			{0, conflict, 8 * second, ""},
 			{0, conflict, 0, policy.Exhausted},
 		}},
-		"council":       {policy.Council(policy.CouncilBudget), []failure{{0, conflict, 1500 * time.Millisecond, ""}, {0, conflict, 0, policy.Exhausted}}},
-		"none":          {policy.Policy{}, []failure{{0, conflict, 0, policy.Exhausted}}},
+		"interactive":   {policy.Interactive(), []failure{{0, conflict, 0, policy.Final}}},
+		"council":       {policy.Council(policy.CouncilBudget), []failure{{0, conflict, 0, policy.Final}}},
+		"none":          {policy.Policy{}, []failure{{0, conflict, 0, policy.Final}}},
 		"some kinds":    {policy.Policy{Retries: 5, RetryOn: fault.Set(0).With(fault.RateLimited)}, []failure{{0, conflict, 0, policy.Final}}},
 		"it says never": {policy.Patient(), []failure{{0, fault.Error{Kind: fault.Unknown, Retries: 2, Final: true}, 0, policy.Final}}},
 	} {
@@ -365,6 +366,36 @@ func TestNext_UnknownByPreset(t *testing.T) {
 		_, v := p.Next(policy.Run{Started: start}, &unknown, false, start, 0.5)
 		if retried := v.Stop == ""; retried != (name == "patient" || name == "attended") {
 			t.Errorf("%s: stop %q after an unknown fault, want it retried by patient and attended alone", name, v.Stop)
+		}
+	}
+}
+
+// A try that another call has made costs time and no retry, for as long as all own waits and a minute.
+func TestNextShared_CostsNoRetry(t *testing.T) {
+	p := policy.Policy{Retries: 2, Backoff: policy.Backoff{Steps: []time.Duration{time.Second, 10 * time.Second}}}
+	now := time.Unix(1000, 0)
+	busy := &fault.Error{Kind: fault.Overloaded}
+	var r policy.Run
+	var v policy.Verdict
+	var waits []time.Duration
+	begun := now
+	for v.Stop == "" {
+		r, v = p.NextShared(r, busy, now, 0)
+		waits, now = append(waits, v.Wait), now.Add(v.Wait)
+	}
+	if len(waits) != 9 || waits[0] != time.Second || waits[7] != 10*time.Second || v.Stop != policy.Exhausted || now.Sub(begun) != 71*time.Second {
+		t.Errorf("shared faults alone: waits %v, %s after %v; want 1 s, 10 s each and exhausted after its 11 s and a minute", waits, v.Stop, now.Sub(begun))
+	}
+	r = policy.Run{}
+	for i, shared := range []bool{true, false, true, true, false, true, false} {
+		now = now.Add(time.Minute)
+		if shared {
+			r, v = p.NextShared(r, busy, now, 0)
+		} else {
+			r, v = p.Next(r, busy, false, now, 0)
+		}
+		if last := i == 6; (v.Stop == policy.Exhausted) != last {
+			t.Errorf("fault %d: stop %q, want exhausted: %v, at the third own one", i, v.Stop, last)
 		}
 	}
 }

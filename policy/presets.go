@@ -109,7 +109,7 @@ var presets = []struct {
 }
 
 // Preset returns a preset by its lower-case name, Council with its usual budget;
-// false: there is none of that name.
+// false: no preset has it.
 func Preset(name string) (Policy, bool) {
 	for _, p := range presets {
 		if p.name == name {

@@ -7,8 +7,8 @@ import (
 )
 
 // Quota says what follows when a usage window is spent, such as the five hours of a subscription, and the provider
-// has stated when it opens again. The wait for that is none of the policy's: it takes nothing from MaxWait, the try
-// after it is none of Retries, and MaxRetryAfter does not bound it. Deadline does.
+// has stated when it opens again. That wait is not charged to MaxWait, nor the try
+// after it to Retries, and MaxRetryAfter does not bound it. Deadline does.
 //
 // The zero Quota treats such a fault like others.
 type Quota struct {
@@ -50,7 +50,7 @@ func (p Policy) nextWindow(r Run, f *fault.Error, now time.Time, random float64)
 		r.Free++
 		v.Wait = max(asked, min(p.Backoff.At(r.Tries-r.Windows, random), r.Opens.Sub(now)))
 	default:
-		v.Wait = max(asked, p.Backoff.At(r.Tries-r.Free, random))
+		v.Wait = max(asked, p.Backoff.At(p.step(r), random))
 	}
 	switch stop := p.windowExceeds(r, v, opens, now); {
 	case r.Windows > max(1, p.Quota.Windows) && f.Kind != fault.Quota:

@@ -8,7 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// window is a usage window that opens so long after the start.
+// window is a usage window that opens that long after the start.
 func window(opens time.Duration) fault.Error {
 	f := fault.Error{Kind: fault.Quota, Status: 429, ResetAt: start.Add(opens), Window: true}
 	return f

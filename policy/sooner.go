@@ -9,7 +9,7 @@ import "time"
 // The whole wait counts as slept, so that no try is won by it. at zero: there is no better moment.
 func (p Policy) Sooner(w Wait, at time.Time) Wait {
 	wait := w.Verdict.Wait - w.Due.Sub(at)
-	least := min(p.Backoff.At(w.Run.Tries-w.Run.Free-1, 0), w.Verdict.Wait/2)
+	least := min(p.Backoff.At(p.step(w.Run)-1, 0), w.Verdict.Wait/2)
 	switch {
 	case at.IsZero(), w.Verdict.Stop != "", w.Verdict.Hinted, !at.Before(w.Due), wait < least:
 		return w

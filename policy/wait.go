@@ -7,7 +7,7 @@ import (
 )
 
 // Wait is the time between a failed try and the next one. It is plain data:
-// events carry it, and a stored one goes on after a restart.
+// events carry it, and a stored one continues after a restart.
 type Wait struct {
 	Run      Run           // the run with the failed try counted in: Run.Tries tries have failed, from 1
 	Fault    *fault.Error  // why the try failed
@@ -30,7 +30,7 @@ func (w Wait) Retries() int {
 	return max(0, w.Run.Tries-1) // a command may end a call before its first try
 }
 
-// EndedEarly returns the run of a wait that has ended so much before its time: what was not waited goes back to the
+// EndedEarly returns the run of a wait that ended early by the given time: what was not waited goes back to the
 // budget. The wait for a usage window has taken nothing from that.
 func (w Wait) EndedEarly(by time.Duration) Run {
 	r := w.Run

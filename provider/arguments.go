@@ -2,7 +2,8 @@ package provider
 
 import (
 	"bytes"
-	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"strings"
 )
@@ -36,11 +37,18 @@ func ArgumentsObject(arguments json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{"arguments":` + string(text) + `}`)
 }
 
-// generatedPrefix begins generated ids.
+// generatedPrefix begins the ids of calls to which their provider gave none.
 const generatedPrefix = "made_"
-
-// newID generates an id for a call to which its provider gave none.
-func newID() string { return generatedPrefix + rand.Text() }
 
 // IsGeneratedID reports whether an id was generated here, so that its provider does not know it.
 func IsGeneratedID(id string) bool { return strings.HasPrefix(id, generatedPrefix) }
+
+// FitID returns a tool call's id as an API accepts it: an id that does not fit, since another provider made
+// it, becomes one of 37 letters, digits and underscores, the same for the call and its result.
+func FitID(id string, fits func(string) bool) string {
+	if fits(id) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "call_" + hex.EncodeToString(sum[:16])
+}

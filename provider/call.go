@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"crypto/rand"
+
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/llm"
 )
@@ -28,7 +30,7 @@ func (c *Call) Yield(p llm.Part) bool {
 	if call, ok := p.(llm.ToolCall); ok {
 		c.hasCalls = true
 		if call.ID == "" {
-			call.ID = newID()
+			call.ID = generatedPrefix + rand.Text()
 		}
 		call.Arguments = Arguments(string(call.Arguments))
 		p = call

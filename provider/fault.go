@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api"
+	"github.com/ridethrough/ridethrough/internal/api/openai"
 	"github.com/ridethrough/ridethrough/internal/sse"
 )
 
@@ -62,7 +63,11 @@ func (c *Call) classify(err error) *fault.Error {
 	w := &c.observed
 	switch {
 	case w.status == 0 && err != nil:
-		return c.classifyUnanswered(err, now)
+		f := c.faults.Of(err, now)
+		if !w.sent && f.Kind == fault.Unknown { // a request that the client would not even send fails again
+			f.Kind, f.Guessed, f.Rule, f.Reason = fault.Invalid, false, "provider/unsent", "the request was not sent"
+		}
+		return f
 	case w.status >= http.StatusMultipleChoices:
 		return c.faults.FromResponse(w.status, w.header, w.body, now)
 	case c.isErrorBody():
@@ -75,28 +80,14 @@ func (c *Call) classify(err error) *fault.Error {
 	return c.faults.Broken(nil, now) // the client's text is not the provider's, and may quote the answer
 }
 
-// classifyUnanswered classifies a failure without a response. A request that the client would not even
-// send fails again.
-func (c *Call) classifyUnanswered(err error, now time.Time) *fault.Error {
-	f := c.faults.Of(err, now)
-	if !c.observed.sent && f.Kind == fault.Unknown {
-		f.Kind, f.Guessed, f.Rule, f.Reason = fault.Invalid, false, "provider/unsent", "the request was not sent"
-	}
-	return f
-}
-
-// isErrorBody reports whether the whole body, of a response with success, is an error in an answer's place.
+// isErrorBody reports whether the body of a response with success, whole or not, is no answer: an error, a page, a
+// proxy's text.
 func (c *Call) isErrorBody() bool {
-	return c.observed.status != 0 && !c.hasContent && c.observed.isNotAnswer()
-}
-
-// isNotAnswer reports whether a body with a success status is not an answer, whole or not: an error, a
-// page, a proxy's text.
-func (w *observation) isNotAnswer() bool {
-	if sse.Begins(bytes.TrimSpace(w.body)) {
-		return false // a stream with another content type
+	w := &c.observed
+	if w.status == 0 || c.hasContent || sse.Begins(bytes.TrimSpace(w.body)) { // a stream with another content type
+		return false
 	}
-	return dialect.OpenAIChat().BodyKind(w.body) == dialect.Failure // the same in every dialect
+	return openai.Chat().BodyKind(w.body) == api.Failure // the same in every dialect
 }
 
 // responseError returns the response as an error, with its body or an event of it.

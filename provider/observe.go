@@ -5,20 +5,40 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
+
+	"github.com/ridethrough/ridethrough/internal/preamble"
+	"github.com/ridethrough/ridethrough/internal/redact"
+	"github.com/ridethrough/ridethrough/transport"
 )
 
 // Observe returns a client that behaves like the given one and records each response for its [Call]; nil:
-// [DefaultClient]. A model asks with it, or passes it to an SDK.
+// [DefaultClient]. One of Observe's is returned as it is. A model asks with it, or passes it to an SDK. What a request was authorized with is not in its
+// response: asterisks are in its place, since faults and answers are stored and shown.
 func Observe(client *http.Client) *http.Client {
 	if client == nil {
 		client = DefaultClient()
 	}
-	watched := *client
-	if watched.Transport == nil {
-		watched.Transport = http.DefaultTransport
+	if _, observed := client.Transport.(*observer); observed {
+		return client
 	}
-	watched.Transport = observer{watched.Transport}
+	watched := *client
+	watched.Transport = &observer{base: redacting(watched.Transport)}
 	return &watched
+}
+
+// redacting returns a transport whose responses are without the request's credentials. In a [transport.Transport] they
+// are masked below it, since it reports the waits at a gateway ahead of the response.
+func redacting(base http.RoundTripper) http.RoundTripper {
+	if t, ok := base.(*transport.Transport); ok {
+		below := *t
+		below.Base = redacting(t.Base)
+		return &below
+	}
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	return &redact.Transport{Base: base, Server: "the provider"}
 }
 
 // callKey is the context key of a request's call.
@@ -36,35 +56,42 @@ type observation struct {
 // bodyBound is how much of a body is kept, in bytes: what package classify reads.
 const bodyBound = 64 << 10
 
-// observer sends a request and records the response.
-type observer struct{ base http.RoundTripper }
+// observer sends a request and records the response. What is for gateways goes only to those that may be one.
+type observer struct {
+	base  http.RoundTripper
+	peers sync.Map // of *preamble.Peer, by host
+}
 
 // RoundTrip records the response to a request's call. Of an error response the client gets only the
 // recorded part: some SDKs keep an error's body without a bound.
-func (w observer) RoundTrip(req *http.Request) (*http.Response, error) {
+func (w *observer) RoundTrip(req *http.Request) (*http.Response, error) {
 	c, ok := req.Context().Value(callKey{}).(*Call)
 	if ok {
 		c.observed = observation{sent: true}
 	}
+	known, _ := w.peers.LoadOrStore(req.URL.Host, new(preamble.Peer))
+	peer := known.(*preamble.Peer)
+	if preamble.From(req.Context()) != nil && !peer.MayBeGateway(req.URL) {
+		req = req.WithContext(preamble.With(req.Context(), nil))
+	}
 	resp, err := w.base.RoundTrip(req)
+	if err == nil && resp != nil {
+		peer.Note(resp)
+	}
 	if !ok || err != nil || resp == nil || resp.Body == nil {
 		return resp, err
 	}
 	c.observed.status, c.observed.header = resp.StatusCode, resp.Header
 	if resp.StatusCode < http.StatusBadRequest {
-		resp.Body = &observedBody{resp.Body, &c.observed, !isStream(resp.Header)}
+		kind := resp.Header.Get("Content-Type")
+		stream := strings.HasPrefix(kind, "text/event-stream") || strings.HasPrefix(kind, "application/x-ndjson")
+		resp.Body = &observedBody{resp.Body, &c.observed, !stream}
 		return resp, nil
 	}
 	c.observed.body, _ = io.ReadAll(io.LimitReader(resp.Body, bodyBound)) // if it breaks off, the status is enough
 	_ = resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(c.observed.body))
 	return resp, nil
-}
-
-// isStream reports whether a response announces a stream.
-func isStream(h http.Header) bool {
-	kind := h.Get("Content-Type")
-	return strings.HasPrefix(kind, "text/event-stream") || strings.HasPrefix(kind, "application/x-ndjson")
 }
 
 // observedBody is the body of an answer that the client reads.

@@ -1,13 +1,12 @@
-// Package provider is what the models over the providers' APIs have in common: it turns what a client makes of
-// a response into what [llm.Model] promises.
+// Package provider is [llm.Model] over the vendors' APIs, and for a model of one's own: [Stream] turns what a client
+// makes of a response into what [llm.Model] promises.
 //
 // A client, an SDK above all, does not report everything. It takes a clean end for the end of a whole answer,
 // hides the headers of an error, or reports a broken connection as nothing at all. So a [Call] uses two
 // sources: what the client reports and, below it ([Observe]), the actual response. [Stream] makes one
 // *fault.Error of both.
 //
-// Nothing here waits or retries. The packages below this one each speak one vendor's API; a model of one's own
-// may stand on an SDK.
+// Nothing here waits or retries. A model of one's own may stand on an SDK.
 package provider
 
 import (

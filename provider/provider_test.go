@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,9 +18,11 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
+	"github.com/ridethrough/ridethrough/internal/preamble"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
 	"github.com/ridethrough/ridethrough/transport"
+	"github.com/ridethrough/ridethrough/turn"
 )
 
 var name = llm.Name{Provider: "house", Model: "m"}
@@ -315,6 +318,30 @@ func TestObserve_ErrorBodyIsBounded(t *testing.T) {
 	}
 }
 
+// What a gateway tells of a wait ahead of its answer does not pass a model.
+func TestObserve_KeyIsNotInThePreambleOfAGateway(t *testing.T) {
+	const key = "plain-word-of-a-team-4711"
+	told := `{"type":"provider-retry","attempt":0,"delayMs":1000,"message":"refused: ` + key + `","kind":"overloaded"}` + "\n" +
+		`{"type":"answer","status":503,"header":{"X-Debug":["` + key + `"]}}` + "\n" + `{"error":{"message":"refused: ` + key + `"}}`
+	client := provider.Observe(&http.Client{Transport: &transport.Transport{Base: roundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {preamble.Type}}, Body: io.NopCloser(strings.NewReader(told))}, nil
+	})}})
+	var heard strings.Builder
+	caller := &preamble.Caller{OnEvent: func(e turn.Event, _ *preamble.Hold) { fmt.Fprintf(&heard, "%+v\n", e) }}
+	req, _ := http.NewRequestWithContext(preamble.With(t.Context(), caller), http.MethodPost, "http://house.test/v1/messages", strings.NewReader("{}"))
+	req.Header.Set("Authorization", "Bearer "+key)
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatalf("Do: %v", err)
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	all := fmt.Sprintln(heard.String(), resp.Header, string(body))
+	if strings.Contains(all, key) || strings.Count(all, strings.Repeat("*", len(key))) < 3 {
+		t.Errorf("the event, header and body have %s, want asterisks in place of the key", all)
+	}
+}
+
 func TestObserve_RequestsWithoutCall(t *testing.T) {
 	world(t, "", func(t *testing.T, client *http.Client, _ *simulator.Provider) {
 		resp, err := provider.Observe(client).Get("http://house.test/v1/models")
@@ -349,6 +376,60 @@ func BenchmarkStream(b *testing.B) {
 	}) {
 		if err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// seenHeaders records whether requests have a header for gateways, and answers as a gateway if call is set.
+type seenHeaders struct {
+	call string
+	told []bool
+}
+
+func (s *seenHeaders) RoundTrip(req *http.Request) (*http.Response, error) {
+	told := false
+	for name := range req.Header {
+		told = told || strings.HasPrefix(name, "X-Ridethrough-")
+	}
+	s.told = append(s.told, told)
+	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), Request: req}
+	if s.call != "" {
+		resp.Header.Set(preamble.Call, s.call)
+	}
+	return resp, nil
+}
+
+// The headers for gateways go to an address that is one, or may be: no provider's own, and none that has answered
+// without the sign of a gateway.
+func TestObserve_TellsProvidersNothingForGateways(t *testing.T) {
+	for name, tt := range map[string]struct {
+		url, call string
+		want      []bool
+	}{
+		"a provider's own address": {"https://api.anthropic.com/v1/messages", "", []bool{false, false, false}},
+		"another address":          {"http://house.test/v1/messages", "", []bool{true, false, false}},
+		"a gateway":                {"http://house.test/v1/messages", "7", []bool{true, true, true}},
+		"a gateway in its place":   {"https://api.openai.com/v1/responses", "7", []bool{false, true, true}},
+	} {
+		server := &seenHeaders{call: tt.call}
+		client := provider.Observe(&http.Client{Transport: &transport.Transport{Base: server}})
+		if provider.Observe(client) != client {
+			t.Error("Observe makes another client of its own, which knows nothing of the address")
+		}
+		for range tt.want {
+			ctx := preamble.With(t.Context(), &preamble.Caller{Budget: func() time.Duration { return time.Hour }})
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, tt.url, strings.NewReader("{}"))
+			if err != nil {
+				t.Fatalf("NewRequest: %v", err)
+			}
+			resp, err := client.Do(req)
+			if err != nil {
+				t.Fatalf("%s: Do: %v", name, err)
+			}
+			_ = resp.Body.Close()
+		}
+		if !slices.Equal(server.told, tt.want) {
+			t.Errorf("%s: requests with headers for gateways: %v, want %v", name, server.told, tt.want)
 		}
 	}
 }

@@ -50,11 +50,10 @@ type bucket struct {
 	stepped           time.Time  // when it was last not stated to come back little by little
 	reset             time.Time  // when all of it comes back at once; zero: little by little
 	doubted           time.Time  // until when it is not believed
-	refusedAt         time.Time  // of a limit that is learned from refusals: the latest
 	answered          [2]float64
 	counted           time.Time // when answered[1] began
 	asOf              time.Time // what is stated may be of then: what went later counts
-	others            *history  // what the peers have let go; nil: nothing
+	others            *history  // what the others have let go; nil: nothing
 }
 
 // state notes what an answer states. mark is what had been charged when its request was sent, then.

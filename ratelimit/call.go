@@ -29,10 +29,6 @@ type Call struct {
 	// Reserve is the share of each limit that is kept for requests which go first.
 	Reserve float64
 
-	// Adaptive has the request wait, where no limits are stated, until so few others of its key are in flight that
-	// its answer begins soon. That is learned from the outcomes of tries: see Tried.
-	Adaptive bool
-
 	entry  *entry // nil: nothing is known that holds it back
 	before Amount // in all when it went, while nothing was known
 	flow   *flow
@@ -46,13 +42,9 @@ type Call struct {
 	had    float64 // the tokens that were left then
 	roomy  bool    // it has gone because there was room
 	waits  bool
-	flies  bool // it has gone, and nothing has come back
+	queued time.Time // when it began to wait
+	flies  bool      // it has gone, and nothing has come back
 	wake   chan struct{}
-
-	occupies bool    // it counts as in flight for the limit of concurrency
-	begun    bool    // its answer has begun
-	among    int     // so many were in flight when it went, with itself
-	grown    float64 // the bytes by which it is longer than the latest of its flow
 }
 
 // Place is where a request waits.
@@ -71,8 +63,6 @@ func (p Place) String() string {
 	seconds := int(math.Ceil(p.In.Seconds()))
 	unit := string(p.Limit.Unit)
 	switch p.Limit.Unit {
-	case AtOnce:
-		return fmt.Sprintf("%s%s requests at once in progress, about %d s", text, short(p.Limit.Limit), seconds)
 	case InputTokens:
 		unit = "input tokens"
 	case OutputTokens:
@@ -105,7 +95,7 @@ func (t *Table) Acquire(ctx context.Context, c *Call) error {
 	t.mu.Lock()
 	t.end(c)
 	e := t.entry(c.Key)
-	if !e.paces && !c.Adaptive {
+	if !e.paces {
 		e.uncounted.add(1, Cost{float64(c.Request.Bytes()) * e.perByte, e.output})
 		c.entry, c.before, c.sent = nil, e.uncounted, t.now()
 		e.went.add(c.sent)
@@ -125,10 +115,7 @@ func (t *Table) Acquire(ctx context.Context, c *Call) error {
 	t.mu.Lock()
 	now := t.now()
 	c.entry, c.flow = e, e.flow(name)
-	if c.Adaptive && e.concurrency == nil {
-		e.concurrency = &concurrency{limit: firstAtOnce}
-	}
-	c.cost, c.passed, c.waits = e.estimate(c.flow, c.bytes, maxTokens), 0, true
+	c.cost, c.passed, c.waits, c.queued = e.estimate(c.flow, c.bytes, maxTokens), 0, true, now
 	if e.n == 0 {
 		e.gone = now
 	}
@@ -220,7 +207,7 @@ func (t *Table) Close(c *Call) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e, frees := c.entry, c.waits || c.occupies
+	e, frees := c.entry, c.waits
 	t.end(c)
 	if frees {
 		t.dispatch(e, t.now())
@@ -239,9 +226,6 @@ func (t *Table) end(c *Call) {
 		c.entry.land(c)
 		c.flow.inFlight--
 		c.flow.idle = t.now()
-		if c.occupies {
-			c.entry.concurrency.end(c, c.flow.idle)
-		}
 	}
 	c.sent = time.Time{}
 	select {

@@ -17,7 +17,7 @@ func WithFlow(ctx context.Context, name string, agent bool) context.Context {
 	return context.WithValue(ctx, contextKey{}, flowName{name, agent})
 }
 
-// FlowOf returns the flow of a context; "" and false: it has none.
+// FlowOf returns the flow of a context, and whether it has one.
 func FlowOf(ctx context.Context) (name string, agent bool) {
 	f, _ := ctx.Value(contextKey{}).(flowName)
 	return f.name, f.agent

@@ -3,7 +3,7 @@ package ratelimit
 import "time"
 
 // credit is what a table may use of a limit that several have in common. It grows by the table's part of what comes
-// back, and each second what is left of the limit is divided anew.
+// back, and each second what is left of the limit is divided again.
 type credit struct {
 	has         float64
 	at, divided time.Time

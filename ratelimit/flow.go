@@ -14,9 +14,8 @@ type flow struct {
 	inFlight int
 	idle     time.Time // since when none is in flight; zero: there has been none
 
-	latest float64 // the bytes of the latest request that has gone
-	bytes  float64 // of the latest request whose usage is known
-	usage  Charged
+	bytes float64 // of the latest request whose usage is known
+	usage Charged
 }
 
 // The rules of the order.
@@ -101,7 +100,7 @@ func (q *queue) order() iter.Seq[*flow] {
 	}
 }
 
-// remove takes a call out. The next of its flow has its turn behind those of the other busy flows, and goes on
+// remove takes a call out. The next of its flow has its turn behind those of the other busy flows, and continues
 // there as if it had paused if none of it has gone.
 func (q *queue) remove(c *Call, goes bool) {
 	f := c.flow

@@ -249,7 +249,7 @@ func (r *reading) unified(label string) {
 	r.share(strings.ToLower(label), window, r.value(header+"-Utilization"), 1, r.value(header+"-Reset"))
 }
 
-// codex reads a window of a Codex subscription: "Primary", "Secondary", or that of one model behind its name.
+// codex reads a window of a Codex subscription: "Primary", "Secondary", or that of one model after its name.
 func (r *reading) codex(label string) {
 	header := codexPrefix + label
 	minutes, ok := number(r.value(header + "-Window-Minutes"))
@@ -268,7 +268,7 @@ func (r *reading) codex(label string) {
 	r.share(name, window, r.value(header+"-Used-Percent"), 100, reset)
 }
 
-// share adds a window of which a share is used: so much of whole.
+// share adds a window of which a share is used, out of whole.
 func (r *reading) share(name string, window time.Duration, used string, whole float64, reset string) {
 	share, ok := number(used)
 	if share /= whole; !ok || share > 2 { // a little above 1 is what overdrawing shows

@@ -225,7 +225,7 @@ func TestAppend_AllocatesNothingWithoutLimits(t *testing.T) {
 	}
 }
 
-// Whatever headers say, what is read of them makes sense.
+// Whatever headers say, a reading of them makes sense.
 func FuzzAppend(f *testing.F) {
 	for _, answer := range []string{anthropicAnswer, claudeAnswer, openAIAnswer, groqAnswer, azureAnswer, mistralAnswer, openRouterAnswer, codexAnswer} {
 		f.Add(answer)

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/brief"
+	"github.com/ridethrough/ridethrough/internal/text"
 )
 
 // Unit is what a limit counts.
@@ -21,8 +21,7 @@ const (
 	Tokens       Unit = "tokens" // of input and output together
 	InputTokens  Unit = "input-tokens"
 	OutputTokens Unit = "output-tokens"
-	Usage        Unit = "usage"   // of a subscription: only the share is stated
-	AtOnce       Unit = "at-once" // requests in flight: no answer states it
+	Usage        Unit = "usage" // of a subscription: only the share is stated
 )
 
 // Limit is one limit of a provider, as an answer has stated it.
@@ -63,5 +62,5 @@ func windowName(d time.Duration) string {
 	if d >= day && d%day == 0 {
 		return strconv.Itoa(int(d/day)) + "d"
 	}
-	return brief.Duration(d)
+	return text.Duration(d)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/clock"
 )
 
-// dispatch lets go what there is room for, and sets the timer for the next. mu is held.
+// dispatch admits the calls that there is room for, and sets the timer for the next. mu is held.
 func (t *Table) dispatch(e *entry, now time.Time) {
 	for {
 		c, in := e.next(now)
@@ -36,8 +36,8 @@ func (t *Table) setTimer(e *entry, in time.Duration) {
 	}
 }
 
-// next returns the call that goes now; nil: none does for so long. Where there is no room for the one whose turn it
-// is, a smaller one behind it goes.
+// next returns the call that goes now; nil: none does for that long. Where there is no room for the one whose turn it
+// is, a smaller one after it goes.
 func (e *entry) next(now time.Time) (goes *Call, in time.Duration) {
 	in = e.gone.Add(probeInterval).Sub(now)
 	probes, looked := in <= 0, 0
@@ -48,7 +48,7 @@ func (e *entry) next(now time.Time) (goes *Call, in time.Duration) {
 			continue
 		}
 		wait := e.wait(c, c.keeps(), now)
-		if c.roomy = wait == 0; c.roomy || probes {
+		if c.roomy = wait == 0 && !e.overdue(c, now); wait == 0 || probes {
 			goes = c
 			break
 		}
@@ -73,11 +73,12 @@ func (e *entry) next(now time.Time) (goes *Call, in time.Duration) {
 
 // wait returns how long it takes until there is room for a call while a share of the limits is kept.
 func (e *entry) wait(c *Call, keep float64, now time.Time) (longest time.Duration) {
-	if e.crowded(c) {
-		return probeInterval // unless one of those ends
-	}
 	for i := range e.limits[:e.known] {
-		if k := &e.limits[i]; now.Sub(k.Seen) < outdated {
+		k := &e.limits[i]
+		if k.Name == learnedName && e.overdue(c, now) {
+			continue
+		}
+		if now.Sub(k.Seen) < outdated {
 			longest = max(longest, k.wait(c.cost.of(k.Unit), keep, now))
 			if len(e.heard) > 0 {
 				longest = max(longest, k.creditWait(c.cost.of(k.Unit), keep, e.part(k.Unit, now), now))
@@ -113,13 +114,6 @@ func (e *entry) letGo(t *Table, c *Call, now time.Time) {
 	c.waits, c.flies, c.sent, e.gone = false, true, now, now
 	c.flow.inFlight++
 	e.went.add(now)
-	if c.grown = c.bytes - c.flow.latest; c.grown < 0 {
-		c.grown = c.bytes
-	}
-	c.flow.latest = c.bytes
-	if c.Adaptive {
-		e.concurrency.begin(c)
-	}
 	select {
 	case c.wake <- struct{}{}:
 		clock.Or(t.Clock).Woke(c.wake)
@@ -144,10 +138,6 @@ func (e *entry) placeOf(c *Call, now time.Time) (p Place) {
 	all := Amount{1, c.cost}
 	e.ahead(c, func(before *Call) { all.add(1, before.cost) })
 	p.Ahead = int(all.Requests) - 1
-	if e.adapts(c) {
-		p.In, p.Limit = e.concurrency.turnIn(p.Ahead), e.concurrency.atOnce(now)
-		return p
-	}
 	for i := range e.limits[:e.known] {
 		k := &e.limits[i]
 		if in := k.until(all.of(k.Unit), c.keeps(), now); in >= p.In && k.rate > 0 {

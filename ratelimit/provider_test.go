@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/clock"
 	"github.com/ridethrough/ridethrough/ratelimit"
 )
@@ -138,7 +139,9 @@ func send(ctx context.Context, t *ratelimit.Table, p *provider, r *request, toke
 		waited += time.Since(began)
 		status, h := p.answer(tokens)
 		t.Observe(c, status, h)
-		if status == http.StatusOK {
+		if status != http.StatusOK {
+			t.Failed(c, errLimited)
+		} else {
 			t.Used(c, ratelimit.Charged{Input: tokens})
 			t.Close(c)
 			return waited
@@ -146,5 +149,11 @@ func send(ctx context.Context, t *ratelimit.Table, p *provider, r *request, toke
 		time.Sleep(time.Second)
 	}
 }
+
+// The faults of a try.
+var (
+	errLimited = &fault.Error{Kind: fault.RateLimited, Status: http.StatusTooManyRequests}
+	errBusy    = &fault.Error{Kind: fault.Overloaded, Status: http.StatusServiceUnavailable}
+)
 
 var key = ratelimit.Key{Upstream: "openai", Credential: "c", Model: "gpt-5"}

@@ -3,7 +3,7 @@ package ratelimit
 import (
 	"cmp"
 	"net/http"
-	"sort"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,7 +23,7 @@ type Headroom struct {
 	Limits []Limit // by their names
 }
 
-// Crossing is that a share used has reached one of the levels. It is told of once, until the share has been
+// Crossing is that a share used has reached one of the levels. It is reported once, until the share has been
 // clearly below the level again.
 type Crossing struct {
 	Key
@@ -59,7 +59,8 @@ type entry struct {
 	latest    uint64    // of the answers, of those with limits
 	uncounted Amount    // let go while nothing was known
 	went      minute    // requests that were let go
-	refused   bool      // a request was, by an answer that states no limits
+	refused   bool      // a limit is learned from refusals, since no answer states any
+	refusal   refusal   // the latest
 	paces     bool      // one of the limits holds requests back
 	countsMax bool      // the longest answer that a request asks for counts, not the one that it gets
 	cheap     int       // answers in a row that were charged less than half of what was expected
@@ -68,8 +69,6 @@ type entry struct {
 	timer     clock.Timer
 	perByte   float64 // tokens of a request
 	output    float64 // tokens of an answer
-
-	concurrency *concurrency // nil: no call has been adaptive
 }
 
 // known is a limit, which levels its share has reached, and what is left of it.
@@ -88,7 +87,7 @@ func (t *Table) Observe(c *Call, status int, h http.Header) (crossed []Crossing)
 	}
 	found := find(h)
 	if found == 0 {
-		t.learn(c, status, h)
+		t.answered(c, status)
 		return nil
 	}
 	return t.note(c, status, h, found)
@@ -232,17 +231,13 @@ func (t *Table) Show(upstream string, now time.Time) (all []Headroom) {
 				h.Limits = append(h.Limits, l.At(now))
 			}
 		}
-		sort.Slice(h.Limits, func(i, j int) bool { return h.Limits[i].Name < h.Limits[j].Name })
-		if e.concurrency != nil && !e.paces {
-			h.Limits = append(h.Limits, e.concurrency.atOnce(now))
-		}
+		slices.SortFunc(h.Limits, func(a, b Limit) int { return cmp.Compare(a.Name, b.Name) })
 		if len(h.Limits) > 0 {
 			all = append(all, h)
 		}
 	}
-	sort.Slice(all, func(i, j int) bool {
-		a, b := &all[i], &all[j]
-		return cmp.Or(cmp.Compare(a.Credential, b.Credential), cmp.Compare(a.Model, b.Model)) < 0
+	slices.SortFunc(all, func(a, b Headroom) int {
+		return cmp.Or(cmp.Compare(a.Credential, b.Credential), cmp.Compare(a.Model, b.Model))
 	})
 	return all
 }

@@ -10,8 +10,6 @@ import (
 )
 
 // announce reports the wait.
-//
-//go:noinline its copies of the wait would be on the stack for as long as the run waits
 func (r *run) announce() {
 	if r.OnWait != nil {
 		r.OnWait(r.wait)
@@ -49,7 +47,7 @@ func (r *run) sleep() error {
 	return err
 }
 
-// resumes has the interrupted wait go on, which counts whole again. False: its end has come meanwhile, and it is time
+// resumes continues the interrupted wait, which counts whole again. False: its end has come meanwhile, and it is time
 // for the try that counts. A usage window that opens sooner than was stated before is not waited for any longer.
 func (r *run) resumes(f *fault.Error) bool {
 	w, now := &r.wait, r.Clock.Now()

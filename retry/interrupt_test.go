@@ -14,7 +14,7 @@ import (
 )
 
 // probes is a breaker that has its only caller probe early after each second of a
-// wait, so many times.
+// wait, a given number of times.
 type probes struct{ left int }
 
 func (g *probes) Acquire(context.Context) (retry.Permit, error) { return g, nil }

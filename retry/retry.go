@@ -19,7 +19,7 @@ import (
 
 // Errors with which a [Breaker] or [Retrier.Sleep] ends a wait.
 var (
-	// ErrParked ends a run that is to go on later, perhaps in another process,
+	// ErrParked ends a run that is to continue later, perhaps in another process,
 	// from the Run of its Wait. Do returns it as it is.
 	ErrParked = errors.New("parked")
 
@@ -28,7 +28,7 @@ var (
 	ErrGivenUp = errors.New("given up")
 
 	// ErrEarlyProbe has one try made before the wait is over. If it fails, it
-	// is not counted and the rest of the wait goes on, unless its fault would
+	// is not counted and the rest of the wait continues, unless its fault would
 	// end the run at any time.
 	ErrEarlyProbe = errors.New("early probe")
 )
@@ -41,6 +41,7 @@ type Retrier struct {
 	Start   policy.Run                               // zero: a fresh run; a stored one goes on where it stopped
 	Resume  *policy.Wait                             // a wait that was broken off: the run goes on in it, in place of Start; nil: none
 	Breaker Breaker                                  // shared with the other callers of the upstream; nil: none
+	Counts  bool                                     // a failure that another call has met counts as one of this call's own: its caller has other calls in its place
 	OnTry   func(Try)                                // called after each try; nil: none
 	OnWait  func(policy.Wait)                        // called before each wait; nil: none
 	Sleep   func(context.Context, policy.Wait) error // nil: the Breaker's Wait or a timer; its error ends it
@@ -71,8 +72,8 @@ func (t Try) Recovered() bool { return t.Fault == nil && t.Run.Tries > 0 }
 // *breaker.Caller. Its methods may be called from many goroutines at once.
 type Breaker interface {
 	// Acquire is called before a try. It permits the try, or blocks while another
-	// caller probes the upstream. A *fault.Error is a shared failure, which counts
-	// as this call's own. Any other error ends the run, while the context lasts.
+	// caller probes the upstream. A *fault.Error is a shared failure: it costs this
+	// call time and none of its retries. Any other error ends the run, while the context lasts.
 	Acquire(context.Context) (Permit, error)
 	// Wait sleeps for the duration, or returns early because the upstream is back
 	// or on command. Its error ends the run, except ErrEarlyProbe.
@@ -97,8 +98,7 @@ type Permit interface {
 // outlast ctx's deadline is not begun. What a try's error holds open, as an
 // io.Closer in its chain, is closed before a wait and is the caller's at the end.
 func Do[T any](ctx context.Context, r Retrier, try func(ctx context.Context, n int) (T, error)) (T, error) {
-	var run run // not a literal, of which there would be a second copy on the stack for as long as the run waits
-	run.Retrier = r
+	run := run{Retrier: r}
 	run.begin(ctx)
 	if err := run.finishWait(); err != nil {
 		var none T

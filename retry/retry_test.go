@@ -510,3 +510,35 @@ func TestDo_ResumesAWait(t *testing.T) {
 		}
 	})
 }
+
+// sharing is a breaker that shares another's fault some times before each try.
+type sharing struct{ times, left int }
+
+func (b *sharing) Report(*fault.Error) { b.left = b.times }
+
+func (b *sharing) Wait(ctx context.Context, d time.Duration) error { return retry.Sleep(ctx, d) }
+
+func (b *sharing) Acquire(context.Context) (retry.Permit, error) {
+	if b.left--; b.left >= 0 {
+		return nil, errOverloaded
+	}
+	return b, nil
+}
+
+func TestDo_GivesUpByItsOwnTries(t *testing.T) {
+	for _, passes := range []int{4, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			tries := 0
+			r := retry.Retrier{Policy: policy.Simple(), Breaker: &sharing{times: 5, left: 5}}
+			_, err := retry.Do(t.Context(), r, func(context.Context, int) (int, error) {
+				if tries++; tries < passes {
+					return 0, errOverloaded
+				}
+				return 1, nil
+			})
+			if (err == nil) != (passes == 4) || tries != 4 {
+				t.Errorf("a call with three retries that passes at try %d: %v after %d own tries, want 4 of them", passes, err, tries)
+			}
+		})
+	}
+}

@@ -23,10 +23,9 @@ type run struct {
 	last   *fault.Error // of the last try that counts; nil: none has failed here
 	ended  error        // the breaker's error that ends the run
 
-	// The latest wait. It is kept here, not on the stack, where each function of a run that waits would have a copy.
-	wait    policy.Wait
-	begun   time.Time // when it began
-	probing bool      // an early probe has interrupted it: what is left of it follows if that fails
+	wait    policy.Wait // the latest one
+	begun   time.Time   // when it began
+	probing bool        // an early probe has interrupted it: what is left of it follows if that fails
 }
 
 // begin starts a run, or continues a stored one. Inside another run it tries
@@ -51,7 +50,7 @@ func (r *run) begin(ctx context.Context) {
 	}
 }
 
-// finishWait waits for what is left of the wait that the run goes on in. The whole wait counts, since its
+// finishWait waits for what is left of the wait in which the run resumes. The whole wait counts, since its
 // beginning has passed, though not in this run.
 func (r *run) finishWait() error {
 	if r.Resume == nil {
@@ -158,7 +157,7 @@ func (r *run) failed(f *fault.Error, committed bool) error {
 }
 
 // decide sets the wait that follows a failed try, or returns the error that ends the
-// run. Unless that error carries the fault, what it holds open is closed.
+// run. Unless that error carries the fault, everything that it holds open is closed.
 func (r *run) decide(f *fault.Error, committed bool) error {
 	kept := false
 	defer func() {
@@ -198,7 +197,13 @@ func (r *run) next(f *fault.Error, committed bool) {
 	if r.Started.IsZero() {
 		r.Started = now
 	}
-	next, v := r.Policy.Next(r.Run, f, committed, now, r.random())
+	var next policy.Run
+	var v policy.Verdict
+	if r.try.Shared && !r.Counts {
+		next, v = r.Policy.NextShared(r.Run, f, now, r.random())
+	} else {
+		next, v = r.Policy.Next(r.Run, f, committed, now, r.random())
+	}
 	if end, ok := r.ctx.Deadline(); ok && v.Stop == "" && !now.Add(v.Wait).Before(end) {
 		next.Slept = r.Slept
 		v = policy.Verdict{Stop: policy.OverBudget}

@@ -28,12 +28,12 @@ func Stream[T any](
 	return StreamWithRest(ctx, r, content, open, func() Rest[T] { return nil })
 }
 
-// Rest opens the rest of an answer that has failed behind its first content. It yields the rest alone, and
+// Rest opens the rest of an answer that has failed after its first content. It yields the rest alone, and
 // is called for each try of it. An error from [Permanent] says that there is no rest.
 type Rest[T any] = func(ctx context.Context, n int) iter.Seq2[T, error]
 
 // StreamWithRest is Stream for answers of which the rest can be asked for. resume is called when one fails
-// behind its first content, and returns what opens the rest; nil: there is none, and the failure ends the
+// after its first content, and returns what opens the rest; nil: there is no rest, and the failure ends the
 // sequence. The policy decides about a failure with a rest as about one before the content. If no try of the
 // rest can succeed, the error is the failure that made it necessary.
 func StreamWithRest[T any](
@@ -62,7 +62,7 @@ func StreamWithRest[T any](
 	}
 }
 
-// resumeIf calls resume if an answer has failed behind its first content.
+// resumeIf calls resume if an answer has failed after its first content.
 func resumeIf[T any](committed bool, resume func() Rest[T]) Rest[T] {
 	if !committed {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// Two writers append behind the same end. The second must read again.
+// Two writers append at the same end. The second must read again.
 func ExampleLog() {
 	ctx, s := context.Background(), store.Memory()
 	defer func() { _ = s.Close(ctx) }()

@@ -15,7 +15,7 @@ type Entry struct {
 
 // KV stores entries in memory. They survive a node of a cluster, but not the last one.
 type KV interface {
-	// Get returns an entry; its Value is nil if there is none.
+	// Get returns the entry of a key. Without one, its Value is nil.
 	Get(ctx context.Context, key string) (Entry, error)
 	// Put writes an entry if the stored one has e.Revision; 0 creates it. It fails
 	// with ErrConflict otherwise. An empty Value deletes the entry. The entry

@@ -35,6 +35,9 @@ type Head struct {
 
 // Log stores one append-only log per conversation. The first append creates it.
 //
+// A store on several servers may read a log without its latest records, while a server stalls that was the leader. Only
+// an append that succeeds proves that there are no others.
+//
 // Ids of conversations, turns and topics and keys of entries are 1 to 128
 // letters, digits, "-" and "_", with single dots inside.
 type Log interface {
@@ -75,9 +78,9 @@ func (d *Damage) Error() string {
 	return fmt.Sprintf("conversation %s is damaged from record %d on: %s", d.Conversation, d.N, d.Why)
 }
 
-// Load returns the records with numbers above after, and the end of the log that they lead to. With a *Damage it
-// returns the records before it, and the end that the log had before they were read: what is behind that may have
-// been appended since.
+// Load returns the records with numbers above after, and the end of the log that they lead to, or ErrUnavailable if
+// there are fewer: another server has answered. With a *Damage it returns the records before it, and the end that the
+// log had before they were read: records after that may have been appended since.
 func Load(ctx context.Context, l Log, conversation string, after int64) ([]Record, Position, error) {
 	end, err := l.End(ctx, conversation)
 	if err != nil || end.N <= after {
@@ -94,7 +97,7 @@ func Load(ctx context.Context, l Log, conversation string, after int64) ([]Recor
 		records = append(records, r)
 	}
 	if n := after + int64(len(records)); n < end.N {
-		return records, end, &Damage{Conversation: conversation, N: n + 1, Why: "missing"}
+		return nil, end, fmt.Errorf("%w: read records up to %d of a log that ends at %d", ErrUnavailable, n, end.N)
 	}
 	return records, end, nil
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 
@@ -21,7 +22,7 @@ type memory struct {
 	closed    chan struct{}
 	seq       uint64
 	logs      map[string]*memoryLog
-	subs      map[string]map[*subscription]bool // by topic
+	topics    limit.Topics[Message]
 	entries   map[string]*memoryEntry
 	changed   chan struct{}         // closed and replaced when an entry changes
 	scheduled map[string]*memoryJob // by turn
@@ -42,7 +43,6 @@ func Memory() Store {
 	return &memory{
 		closed:    make(chan struct{}),
 		logs:      map[string]*memoryLog{},
-		subs:      map[string]map[*subscription]bool{},
 		entries:   map[string]*memoryEntry{},
 		changed:   make(chan struct{}),
 		scheduled: map[string]*memoryJob{},
@@ -86,7 +86,7 @@ func (m *memory) Append(ctx context.Context, conversation string, at Position, r
 	m.seq++
 	l.records, l.end = append(l.records, added...), Position{N: at.N + int64(len(added)), Seq: m.seq}
 	m.logs[conversation] = l
-	m.send(conversation, Message{Records: added})
+	m.topics.Send(conversation, Message{Records: added})
 	return l.end, nil
 }
 
@@ -188,7 +188,7 @@ func (m *memory) Delete(ctx context.Context, conversation string) error {
 	defer m.mu.Unlock()
 	if m.logs[conversation] != nil {
 		m.logs[conversation] = &memoryLog{deleted: true}
-		m.send(conversation, Message{Gap: true})
+		m.topics.Send(conversation, Message{Gap: true})
 	}
 	return nil
 }
@@ -205,6 +205,9 @@ func (m *memory) Health(ctx context.Context) (Health, error) {
 	}, nil
 }
 
+// Snapshot implements [Lifecycle].
+func (*memory) Snapshot(context.Context, func(*os.File) error) error { return errors.ErrUnsupported }
+
 // Close implements [Lifecycle].
 func (m *memory) Close(context.Context) error {
 	m.mu.Lock()
@@ -216,11 +219,7 @@ func (m *memory) Close(context.Context) error {
 	}
 	close(m.closed)
 	m.stopTimers()
-	for topic, subs := range m.subs {
-		for s := range subs {
-			m.unsubscribe(topic, s)
-		}
-	}
+	m.topics.Close()
 	return nil
 }
 

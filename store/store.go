@@ -3,8 +3,8 @@
 // publish/subscribe ([PubSub]) and common entries with a TTL ([KV]). It knows no model, no agent and no HTTP.
 // Package conversation is its user.
 //
-// [Memory] implements the contract inside the process, for tests. Package store/jetstream implements it on
-// NATS JetStream, embedded or remote. Both pass the suite in store/storetest.
+// [Memory] implements the contract inside the process, for tests, package store/bolt in a file of one machine, and
+// package store/nats on NATS servers. All pass the suite in store/storetest.
 //
 // Two guarantees carry the rest. An append names the end of the log that it is based on, and fails if the log
 // has grown since. A job is delivered again until it is acknowledged. So the log detects a turn that runs
@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ import (
 )
 
 var (
-	// ErrConflict reports that a log has grown behind the position of an append,
+	// ErrConflict reports that a log has grown past the position of an append,
 	// or that an entry has another revision. Read again before another attempt.
 	ErrConflict = errors.New("conflicting write")
 	// ErrDeleted reports that the conversation was deleted. Its id stays taken.
@@ -60,6 +61,9 @@ type Store interface {
 type Lifecycle interface {
 	// Health returns the store's state.
 	Health(ctx context.Context) (Health, error)
+	// Snapshot calls use with a copy of the store's file as it is at one moment, which is removed afterwards. A store
+	// that is in no file of this machine fails with [errors.ErrUnsupported].
+	Snapshot(ctx context.Context, use func(*os.File) error) error
 	// Close closes the store. Operations in progress end with ErrClosed. Leases that are still held expire
 	// later, so return them first. Closing a closed store is no error.
 	Close(ctx context.Context) error
@@ -73,7 +77,6 @@ type Health struct {
 	Replicas    int           // of everything, on as many servers; 0: not known
 	SyncLatency time.Duration // of one fsync, as measured at the start; 0: not known
 	Bytes       uint64        // stored
-	MaxBytes    uint64        // may be stored; 0: not known
 	FreeBytes   uint64        // free on the disk; 0: not known
 	Full        bool          // new jobs are refused with ErrFull
 	Logs        int64         // conversations, including deleted ones
@@ -81,7 +84,7 @@ type Health struct {
 	Due         int64         // jobs that wait for a worker
 	Leased      int64         // jobs that a worker has
 	Warnings    []string      // what an operator should look into, in sentences
-	Losses      []Loss        // of acknowledged writes, until an operator has them forgotten; oldest first
+	Losses      []Loss        // of acknowledged writes, as noticed since the store was opened; oldest first
 }
 
 // Loss is what a store has lost after it was acknowledged: messages with records of logs or with jobs.

@@ -34,7 +34,7 @@ type ahead struct {
 // streamed, and most streams up to their first content, need no other.
 const firstBuf = 4 << 10
 
-// wideBuf is the size of the buffer of a stream that comes in large parts, which then go on in fewer.
+// wideBuf is the size of the buffer of a stream that comes in large parts, so that fewer writes forward them.
 const wideBuf = 16 << 10
 
 // buffers holds first buffers, and wideBuffers wide ones. A buffer goes back when all of it has been read,

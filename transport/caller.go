@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/ridethrough/ridethrough/breaker"
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api"
 )
 
 // modelPrefix is how much of a request is read to find its model, which SDKs name
@@ -13,16 +13,16 @@ import (
 const modelPrefix = 4 << 10
 
 // caller returns the request's place at the breaker of its upstream.
-func (t *Transport) caller(req *http.Request, d *dialect.Dialect) *breaker.Caller {
+func (t *Transport) caller(req *http.Request, d *api.API) *breaker.Caller {
 	b := t.Breakers.Of(req.URL.Scheme + "://" + req.URL.Host)
 	return b.Caller(breaker.Scope{Model: parse(req, d).Model, Credential: breaker.Credential(req.Header, req.URL)})
 }
 
 // limits returns those of the tries of a request.
-func (t *Transport) limits(req *http.Request, d *dialect.Dialect) Limits {
+func (t *Transport) limits(req *http.Request, d *api.API) Limits {
 	l := t.Limits
 	if t.Learned != nil && d != nil && l.Learned == (LearnedLimit{}) {
-		if asked := parse(req, d); asked.Form != dialect.JSON {
+		if asked := parse(req, d); asked.Form != api.JSON {
 			l.Learned = t.Learned.Of(LearnedKind{req.URL.Host, asked.Model}, req.ContentLength)
 		}
 	}
@@ -30,7 +30,7 @@ func (t *Transport) limits(req *http.Request, d *dialect.Dialect) Limits {
 }
 
 // parse returns the model and the form that a request is for; zero: it cannot be read.
-func parse(req *http.Request, d *dialect.Dialect) (asked dialect.Request) {
+func parse(req *http.Request, d *api.API) (asked api.Request) {
 	if d == nil || req.GetBody == nil {
 		return asked
 	}

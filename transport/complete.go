@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/dialect"
-	"github.com/ridethrough/ridethrough/internal/seam"
+	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 )
@@ -24,7 +23,7 @@ type completing struct {
 	call    *call // of the answer
 	ctx     context.Context
 	cancel  context.CancelFunc
-	answer  *seam.Answer
+	answer  *api.Completion
 	run     policy.Run
 	resting bool         // a rest is read
 	broken  *fault.Error // what broke the answer off, at first; nil: nothing has
@@ -40,8 +39,8 @@ type completing struct {
 }
 
 // completes reports whether answers of a form may be continued where their text breaks off.
-func (c *call) completes(f dialect.Form) bool {
-	return c.CompleteText && c.req.GetBody != nil && !c.isSigned() && seam.NewAnswer(c.dialect, f, seam.Options{}) != nil
+func (c *call) completes(f api.Form) bool {
+	return c.CompleteText && c.req.GetBody != nil && !c.isSigned() && api.NewCompletion(c.dialect, f) != nil
 }
 
 // isSigned reports whether the request has a signature, which holds for its own body only (Amazon Bedrock).
@@ -55,7 +54,7 @@ func (c *call) complete(resp *http.Response) *http.Response {
 	if !streams || !s.withholds {
 		return resp
 	}
-	answer := seam.NewAnswer(c.dialect, s.form, seam.Options{})
+	answer := api.NewCompletion(c.dialect, s.form)
 	ctx, cancel := context.WithCancel(c.req.Context())
 	resp.Body = &completing{stream: s, call: c, ctx: ctx, cancel: cancel, answer: answer}
 	return resp
@@ -128,7 +127,7 @@ func (b *completing) goOn(err error) {
 // restBuffer is how much of a rest is read at once.
 const restBuffer = 16 << 10
 
-// ask asks for the rest, with the waits of the policy; false: there is none.
+// ask asks for the rest, with the waits of the policy, and reports whether there is one.
 func (b *completing) ask(f *fault.Error) (rest *stream, ok bool) {
 	_ = b.stream.Close() // a wait holds no connection
 	req, err := b.request()
@@ -203,7 +202,7 @@ func (b *completing) fail() {
 		b.last = context.Cause(b.ctx)
 	case b.failure != nil:
 		b.out, b.last, b.reported = b.failure, io.EOF, b.broken
-	case b.form == dialect.Lines && !b.call.NoErrorLine:
+	case b.form == api.Lines && !b.call.NoErrorLine:
 		b.out, b.last = d.ErrorEvent(b.form, b.broken, b.broken.Error(), true), b.broken
 	default:
 		b.last = b.broken

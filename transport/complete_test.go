@@ -104,7 +104,7 @@ func TestTransport_CompletesText(t *testing.T) {
 	}
 }
 
-// TestTransport_TextWithoutASeamEndsAsEver has models that do not go on, and refusals that stay.
+// TestTransport_TextWithoutASeamEndsAsEver has models that do not continue, and refusals that stay.
 func TestTransport_TextWithoutASeamEndsAsEver(t *testing.T) {
 	for path, body := range completingRequests {
 		for _, second := range []string{"continue:decline", "continue:paraphrase", "400", "cut:0", "401"} {

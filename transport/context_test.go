@@ -16,27 +16,9 @@ import (
 
 var errLeft = errors.New("the caller has left")
 
-// ownAfterFunc registers f at a context's own AfterFunc.
-func ownAfterFunc(ctx context.Context, f func()) (stop func() bool) {
-	return ctx.(interface {
-		AfterFunc(f func()) (stop func() bool)
-	}).AfterFunc(f)
-}
-
 // TestLimits_EndTheContextOfATry checks each way to learn that a try's context has ended, for each end.
 func TestLimits_EndTheContextOfATry(t *testing.T) {
 	ways := map[string]func(ctx context.Context, f func()) (stop func() bool){
-		"its AfterFunc": ownAfterFunc,
-		"its AfterFunc, after one that was stopped": func(ctx context.Context, f func()) func() bool {
-			if stop := ownAfterFunc(ctx, func() { panic("called although stopped") }); !stop() || stop() {
-				t.Error("stop reports whether it stops: got false or true twice, want true, then false")
-			}
-			return ownAfterFunc(ctx, f)
-		},
-		"its AfterFunc, beside another": func(ctx context.Context, f func()) func() bool {
-			ownAfterFunc(ctx, func() {})
-			return ownAfterFunc(ctx, f)
-		},
 		"context.AfterFunc": context.AfterFunc,
 		"a context made of it": func(ctx context.Context, f func()) func() bool {
 			inner, cancel := context.WithCancel(ctx)
@@ -91,7 +73,7 @@ func TestLimits_ContextOfATryEndsWithItsAnswer(t *testing.T) {
 			t.Fatalf("round trip: %v", err)
 		}
 		called := false
-		ownAfterFunc(tried, func() { called = true })
+		context.AfterFunc(tried, func() { called = true })
 		synctest.Wait()
 		select {
 		case <-tried.Done():

@@ -81,7 +81,7 @@ func (e emptyAnswer) api(t *testing.T) wire {
 	return wire{}
 }
 
-// inForms calls f with the reply of so many output tokens, streamed and not.
+// inForms calls f with the reply of a given number of output tokens, streamed and not.
 func (e emptyAnswer) inForms(t *testing.T, tokens string, f func(t *testing.T, form string, w wire, empty reply)) {
 	w := e.api(t)
 	for form, text := range map[string]string{"streamed": e.stream, "not streamed": e.body} {

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
@@ -18,7 +18,7 @@ import (
 // wire is how one API streams an answer.
 type wire struct {
 	name, url, kind    string
-	form               dialect.Form
+	form               api.Form
 	open, say, end     string // what comes before content, content, and what ends the answer
 	error, whole, fail string // an error in the stream; an answer and an error that are not streamed
 }
@@ -37,7 +37,7 @@ var wires = append(vendors, lineEnds(vendors)...)
 // lineEnds returns the wires with events, with CR as the end of each line and with all ends mixed.
 func lineEnds(of []wire) (more []wire) {
 	for _, w := range of {
-		if w.form != dialect.Events {
+		if w.form != api.Events {
 			continue
 		}
 		for name, ends := range map[string]*strings.Replacer{
@@ -56,10 +56,10 @@ func lineEnds(of []wire) (more []wire) {
 
 var vendors = []wire{
 	{
-		"anthropic", "/v1/messages?beta=true", sse, dialect.Events, start, hi, stop, oops, answerJSON, overloadJSON,
+		"anthropic", "/v1/messages?beta=true", sse, api.Events, start, hi, stop, oops, answerJSON, overloadJSON,
 	},
 	{
-		"openai-chat", "/v1/chat/completions", sse, dialect.Events,
+		"openai-chat", "/v1/chat/completions", sse, api.Events,
 		`data: {"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}]}` + "\n\n",
 		`data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":null}]}` + "\n\n",
 		`data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n",
@@ -67,7 +67,7 @@ var vendors = []wire{
 		`{"choices":[{"message":{"content":"Hi"}}]}`, `{"error":{"message":"Overloaded","code":503}}`,
 	},
 	{
-		"openai-completions", "/v1/completions", sse, dialect.Events,
+		"openai-completions", "/v1/completions", sse, api.Events,
 		`data: {"choices":[{"text":"","finish_reason":null}]}` + "\n\n",
 		`data: {"choices":[{"text":"Hi","finish_reason":null}]}` + "\n\n",
 		"data: [DONE]\n\n",
@@ -75,7 +75,7 @@ var vendors = []wire{
 		`{"choices":[{"text":"Hi"}]}`, `{"error":{"message":"Overloaded","code":503}}`,
 	},
 	{
-		"openai-responses", "/v1/responses", sse, dialect.Events,
+		"openai-responses", "/v1/responses", sse, api.Events,
 		event("response.created", `{"type":"response.created","response":{"status":"in_progress","error":null}}`) +
 			event("response.output_item.added", `{"type":"response.output_item.added","item":{"type":"message","content":[]}}`),
 		event("response.output_text.delta", `{"type":"response.output_text.delta","delta":"Hi"}`),
@@ -85,7 +85,7 @@ var vendors = []wire{
 		`{"object":"response","status":"failed","error":{"code":"server_is_overloaded","message":"Overloaded"},"output":[]}`,
 	},
 	{
-		"gemini", "/v1beta/models/m:streamGenerateContent?alt=sse", sse, dialect.Events,
+		"gemini", "/v1beta/models/m:streamGenerateContent?alt=sse", sse, api.Events,
 		`data: {"candidates": [{"content": {"parts": [{"text": ""}],"role": "model"}}]}` + "\r\n\r\n",
 		`data: {"candidates": [{"content": {"parts": [{"text": "Hi"}],"role": "model"}}]}` + "\r\n\r\n",
 		`data: {"candidates": [{"content": {"parts": [{"text": ""}]},"finishReason": "STOP"}]}` + "\r\n\r\n",
@@ -93,7 +93,17 @@ var vendors = []wire{
 		`{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}`, google,
 	},
 	{
-		"gemini array", "/v1/models/m:streamGenerateContent", "application/json; charset=UTF-8", dialect.Array,
+		"gemini-interactions", "/v1beta/interactions", sse, api.Events,
+		event("interaction.created", `{"interaction":{"id":"v1_a","status":"in_progress","model":"m"},"event_type":"interaction.created"}`) +
+			event("step.start", `{"index":0,"step":{"type":"model_output"},"event_type":"step.start"}`),
+		event("step.delta", `{"index":0,"delta":{"type":"text","text":"Hi"},"event_type":"step.delta"}`),
+		event("interaction.completed", `{"interaction":{"id":"v1_a","status":"completed"},"event_type":"interaction.completed"}`) + event("done", "[DONE]"),
+		event("error", `{"error":{"message":"The service is temporarily overloaded.","code":"service_unavailable"},"event_type":"error"}`),
+		`{"id":"v1_a","status":"completed","steps":[{"type":"model_output","content":[{"type":"text","text":"Hi"}]}]}`,
+		`{"id":"v1_a","status":"failed","errors":[{"message":"The service is temporarily overloaded.","code":"service_unavailable"}]}`,
+	},
+	{
+		"gemini array", "/v1/models/m:streamGenerateContent", "application/json; charset=UTF-8", api.Array,
 		`[{"candidates": [{"content": {"parts": [{"text": ""}],"role": "model"}}]}`,
 		"\n,\r\n" + `{"candidates": [{"content": {"parts": [{"text": "Hi"}],"role": "model"}}]}`,
 		"\n,\r\n" + `{"candidates": [{"content": {"parts": [{"text": ""}]},"finishReason": "STOP"}]}` + "\n]\n",
@@ -101,7 +111,7 @@ var vendors = []wire{
 		`{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}`, google,
 	},
 	{
-		"cohere", "/v2/chat", sse, dialect.Events,
+		"cohere", "/v2/chat", sse, api.Events,
 		event("message-start", `{"type":"message-start","id":"1","delta":{"message":{"role":"assistant","content":[]}}}`) +
 			event("content-start", `{"type":"content-start","index":0,"delta":{"message":{"content":{"type":"text","text":""}}}}`),
 		event("content-delta", `{"type":"content-delta","index":0,"delta":{"message":{"content":{"text":"Hi"}}}}`),
@@ -111,11 +121,11 @@ var vendors = []wire{
 		`{"id":"1","message":"The model is overloaded."}`,
 	},
 	{
-		"anthropic-vertex", "/v1/projects/p/locations/l/publishers/anthropic/models/m:streamRawPredict", sse, dialect.Events,
+		"anthropic-vertex", "/v1/projects/p/locations/l/publishers/anthropic/models/m:streamRawPredict", sse, api.Events,
 		start, hi, stop, oops, answerJSON, "[" + google + "]",
 	},
 	{
-		"ollama", "/api/chat", ndjson, dialect.Lines,
+		"ollama", "/api/chat", ndjson, api.Lines,
 		`{"model":"m","message":{"role":"assistant","content":""},"done":false}` + "\n",
 		`{"model":"m","message":{"role":"assistant","content":"Hi"},"done":false}` + "\n",
 		`{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}` + "\n",
@@ -124,7 +134,7 @@ var vendors = []wire{
 		`{"error":"server busy, please try again.  maximum pending requests exceeded"}`,
 	},
 	{
-		"lmstudio", "/api/v1/chat", sse, dialect.Events,
+		"lmstudio", "/api/v1/chat", sse, api.Events,
 		event("chat.start", `{"type":"chat.start","model_instance_id":"m"}`) + event("model_load.start", `{"type":"model_load.start"}`),
 		event("message.delta", `{"type":"message.delta","content":"Hi"}`),
 		event("chat.end", `{"type":"chat.end","result":{"output":[{"type":"message","content":"Hi"}]}}`),
@@ -166,7 +176,7 @@ func TestTransport_EveryDialectIsRetriedBeforeContentOnly(t *testing.T) {
 	for _, w := range wires {
 		good := w.open + w.say + w.say + w.end
 		first := w.error
-		if w.form == dialect.Array {
+		if w.form == api.Array {
 			first = "[" + strings.TrimLeft(first, "\n,\r")
 		}
 		for name, fails := range map[string]reply{
@@ -209,7 +219,7 @@ func TestTransport_EveryDialectNoticesHowAnAnswerEnds(t *testing.T) {
 		} {
 			got := w.sent(t, &upstream{replies: []reply{tt.reply}})
 			f, _ := errors.AsType[*fault.Error](got.err)
-			if f != nil && got.watched.Form() == dialect.Lines {
+			if f != nil && got.watched.Form() == api.Lines {
 				got.text = string(unspelt(t, []byte(got.text)))
 			}
 			if got.text != tt.text || got.tries != 1 || tt.cut != (f != nil) || (tt.cut && f.Kind != fault.Truncated) {

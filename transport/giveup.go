@@ -8,7 +8,8 @@ import (
 	"strconv"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api/ollama"
+	"github.com/ridethrough/ridethrough/internal/api/openai"
 )
 
 // rejection is the cause of a fault that came as a response. It keeps the response for the caller, in case
@@ -73,8 +74,10 @@ func setErrorStatus(resp *http.Response, k fault.Kind) {
 // rejected returns the response of a rejection for the caller. One of Ollama without a body gets one, since
 // its client takes an empty body for an answer, whatever the status; an empty body of another API stays so.
 func (c *call) rejected(r *rejection, f *fault.Error) *http.Response {
-	r.resp.Header.Set(shouldRetry, "false")
-	if a, ok := r.resp.Body.(*ahead); ok && c.dialect == dialect.Ollama() && len(a.buf) == 0 && a.err == io.EOF {
+	if !c.Relays {
+		r.resp.Header.Set(shouldRetry, "false")
+	}
+	if a, ok := r.resp.Body.(*ahead); ok && c.dialect == ollama.API() && len(a.buf) == 0 && a.err == io.EOF {
 		_ = a.Close()
 		setBody(r.resp, c.dialect.ErrorBody(f, f.Error()))
 	}
@@ -85,7 +88,7 @@ func (c *call) rejected(r *rejection, f *fault.Error) *http.Response {
 func (c *call) unanswered(f *fault.Error) *http.Response {
 	d := c.dialect
 	if d == nil {
-		d = dialect.OpenAIChat()
+		d = openai.Chat()
 	}
 	text := fmt.Sprintf("no answer from %s: %v", c.req.URL.Host, f)
 	if c.sent > 1 {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"sort"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,7 +19,7 @@ import (
 //
 // A limit is known after a thousand answers, is at least a minute, and never longer than Limits.FirstByte. Until
 // then, that one holds. What is cut off says nothing about how long it would have taken. So every eighth try that
-// exceeds the limit while others are answered goes on to Limits.FirstByte, and counts for eight when it is answered;
+// exceeds the limit while others are answered continues to Limits.FirstByte, and counts for eight when it is answered;
 // while none of these is, it is up to every 64th. And a request whose try was cut off has twice the time in its next
 // try, four times in the one after that, and Limits.FirstByte in each fourth.
 type Learned struct {
@@ -116,7 +116,7 @@ func (l LearnedLimit) limit() (d time.Duration, answers uint64) {
 	return l.family.limits[l.size], l.family.n
 }
 
-// answered counts an answer; wentOn: it has come behind the limit.
+// answered counts an answer; wentOn: it came after the limit.
 func (l LearnedLimit) answered(took time.Duration, wentOn bool) {
 	f := l.family
 	if f == nil {
@@ -151,8 +151,8 @@ func (f *family) review() {
 	}
 }
 
-// silent notes that a try has exceeded the limit, or has gone on in vain. answers is how many there were when it
-// began. It reports whether the try is alone with its silence, and whether it is to go on.
+// silent notes that a try has exceeded the limit, or has waited longer without an answer. answers is how many
+// there were when it began. It reports whether the try is alone with its silence, and whether it is to continue.
 func (l LearnedLimit) silent(answers uint64, wentOn bool) (alone, goOn bool) {
 	f := l.family
 	if f == nil {
@@ -193,9 +193,8 @@ func (l *Learned) Show() (all []FirstByte) {
 			}
 		}
 	}
-	sort.SliceStable(all, func(i, j int) bool {
-		a, b := all[i], all[j]
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Model, b.Model), cmp.Compare(b.Size, a.Size)) < 0
+	slices.SortStableFunc(all, func(a, b FirstByte) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Model, b.Model), cmp.Compare(b.Size, a.Size))
 	})
 	return all
 }

@@ -6,12 +6,14 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api"
+	"github.com/ridethrough/ridethrough/internal/coding"
 )
 
 // Limits bounds the silence of one try; 0: no limit. A try that is silent for
@@ -20,7 +22,8 @@ import (
 // reads counts. How long a connection may take to be made is up to Base.
 type Limits struct {
 	// FirstByte is from sending to the first byte of the answer's body. Where no
-	// answer was asked for, it is to the headers.
+	// answer was asked for, it is to the headers. With it the first content has a limit too, however many pings or
+	// comments come before it: half an hour, or FirstByte if that is longer.
 	FirstByte time.Duration
 	// Learned takes the place of FirstByte where it is shorter, and is between two bytes before the first content
 	// too. Set it if the request's model and form are known, else Transport.Learned. A request that is sent once
@@ -41,11 +44,11 @@ type Limits struct {
 // unlearned is the limit on the first byte of a try from which to learn, where there is no other.
 const unlearned = 10 * time.Minute
 
-// fullTry is the try that has the whole of FirstByte, of each so many silent ones of a call: a request that is slow
+// fullTry is the try that has the whole of FirstByte, of every few silent ones of a call: a request that is slow
 // by itself is answered then.
 const fullTry = 4
 
-// lengthen returns the learned limit of a try after so many silent ones of the same call.
+// lengthen returns the learned limit of a try after a number of silent ones of the same call.
 func (l Limits) lengthen(learned time.Duration, silent int) time.Duration {
 	switch silent %= fullTry; {
 	case learned == 0:
@@ -55,6 +58,10 @@ func (l Limits) lengthen(learned time.Duration, silent int) time.Duration {
 	}
 	return learned << silent
 }
+
+// untilContent is how long the first content may take where bytes come before it. DeepSeek sends comments for up to
+// half an hour while a request is queued.
+const untilContent = 30 * time.Minute
 
 // minFirstByte is the least time that a try has to its first byte, however much of its limit is spent.
 const minFirstByte = 10 * time.Second
@@ -76,7 +83,7 @@ type watchdog struct {
 	learned bool          // first is
 	longer  atomic.Bool   // it goes on although first is over
 	began   time.Time
-	ctx     tryContext
+	cancel  context.CancelCauseFunc // ends the try's context
 	timer   *time.Timer
 	content *time.Timer  // until the first content; nil: it has no end
 	outcome atomic.Int32 // of the wait for it; 0: it waits
@@ -95,8 +102,6 @@ const (
 
 // start begins to watch a call's n-th try, and returns the context that ends when
 // a limit expires. silent is how many tries before have exceeded it.
-//
-//go:noinline its frame would be on the stack of every request that waits
 func (l Limits) start(ctx context.Context, n, silent int) (context.Context, *watchdog) {
 	if l == (Limits{}) {
 		return ctx, nil
@@ -106,7 +111,7 @@ func (l Limits) start(ctx context.Context, n, silent int) (context.Context, *wat
 	if learned = l.lengthen(learned, silent); learned > 0 && (w.first == 0 || learned < w.first) {
 		w.first, w.learned, w.seen = learned, true, seen
 	}
-	w.ctx.Context = ctx
+	ctx, w.cancel = context.WithCancelCause(ctx)
 	w.waiting.Store(w.first > 0)
 	w.timer = time.AfterFunc(cmp.Or(l.left(w.first, n), l.Idle, math.MaxInt64), w.expire) // not 0: it would fire before Stop
 	if w.first == 0 {
@@ -115,7 +120,7 @@ func (l Limits) start(ctx context.Context, n, silent int) (context.Context, *wat
 	if !l.Content.IsZero() {
 		w.content = time.AfterFunc(time.Until(l.Content), w.expireContent)
 	}
-	return &w.ctx, w
+	return ctx, w
 }
 
 // idle returns the limit between two bytes. Before the first content it is no longer than the learned one.
@@ -126,7 +131,12 @@ func (w *watchdog) idle() time.Duration {
 	return w.limits.Idle
 }
 
-// expire ends the try when the timer fires, or lets it go on to learn from it.
+// contentDue returns in what time the first content must have come; limited: it has such a limit.
+func (w *watchdog) contentDue() (in time.Duration, limited bool) {
+	return max(w.limits.FirstByte, untilContent) - time.Since(w.began), w.limits.FirstByte > 0 && w.outcome.Load() == 0
+}
+
+// expire ends the try when the timer fires, or lets it continue to learn from it.
 func (w *watchdog) expire() { w.expireAfter(w.first) }
 
 // expireAfter is expire with the time to the first byte that the try has had.
@@ -137,14 +147,17 @@ func (w *watchdog) expireAfter(first time.Duration) {
 	}
 	if w.outcome.Load() == 0 {
 		f.Code = fault.Silence
-		if w.learned && w.goesOn(f) {
+		switch in, limited := w.contentDue(); {
+		case limited && in <= 0 && !w.waiting.Load():
+			f.Message, f.Rule = "no content in "+max(w.limits.FirstByte, untilContent).String()+", only pings or comments", "transport/only pings"
+		case w.learned && w.goesOn(f):
 			return
 		}
 	}
 	w.fail(f)
 }
 
-// goesOn reports whether a try goes on although the learned limit is over. Else it adds to the fault what was
+// goesOn reports whether a try continues although the learned limit is over. Else it adds to the fault what was
 // learned.
 func (w *watchdog) goesOn(f *fault.Error) bool {
 	alone, mayGoOn := w.limits.Learned.silent(w.seen, w.longer.Load())
@@ -183,7 +196,7 @@ func (w *watchdog) expireContent() {
 	w.fail(&fault.Error{Kind: fault.Timeout, Message: "no content in " + took.String(), Rule: "transport/content"})
 }
 
-// hold stops the limit on the first byte while a gateway holds the request. The returned function starts it anew.
+// hold stops the limit on the first byte while a gateway holds the request. The returned function restarts it.
 func (w *watchdog) hold() (end func()) {
 	if w == nil {
 		return func() {}
@@ -222,7 +235,7 @@ func (w *watchdog) learn() {
 // fail ends the try with a fault.
 func (w *watchdog) fail(f *fault.Error) {
 	w.expired.Store(f)
-	w.ctx.end(f)
+	w.cancel(f)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.src != nil {
@@ -245,7 +258,7 @@ func (w *watchdog) end() {
 	if w != nil {
 		w.timer.Stop()
 		w.answered()
-		w.ctx.end(nil)
+		w.cancel(nil)
 	}
 }
 
@@ -267,8 +280,14 @@ func (w *watchdog) wrap(resp *http.Response) {
 
 // Read stops the timer between two reads: a reader may take its time.
 func (w *watchdog) Read(p []byte) (int, error) {
-	if idle := w.idle(); idle > 0 && !w.waiting.Load() {
-		w.timer.Reset(idle)
+	if !w.waiting.Load() {
+		idle := w.idle()
+		if in, limited := w.contentDue(); limited && (idle == 0 || in < idle) {
+			idle = max(in, 1)
+		}
+		if idle > 0 {
+			w.timer.Reset(idle)
+		}
 	}
 	n, err := w.src.Read(p)
 	if n > 0 || err != nil {
@@ -288,12 +307,12 @@ func (w *watchdog) Close() error {
 }
 
 // sendOnce sends a request that is not tried again here.
-func (t *Transport) sendOnce(req *http.Request, d *dialect.Dialect) (*http.Response, error) {
+func (t *Transport) sendOnce(req *http.Request, d *api.API) (*http.Response, error) {
 	room := t.newRoom(req, d)
 	if err := room.acquire(req.Context()); err != nil {
 		return nil, err
 	}
-	resp, err := t.sendLimited(req)
+	resp, err := t.sendLimited(req, d)
 	if err != nil {
 		room.unanswered()
 		return nil, err
@@ -303,7 +322,7 @@ func (t *Transport) sendOnce(req *http.Request, d *dialect.Dialect) (*http.Respo
 }
 
 // sendLimited sends a request with the limits that hold for it.
-func (t *Transport) sendLimited(req *http.Request) (*http.Response, error) {
+func (t *Transport) sendLimited(req *http.Request, d *api.API) (*http.Response, error) {
 	if t.Limits == (Limits{}) {
 		return t.observed(t.roundTrip(req, nil))
 	}
@@ -316,7 +335,52 @@ func (t *Transport) sendLimited(req *http.Request) (*http.Response, error) {
 		return nil, w.cause(err)
 	}
 	w.wrap(resp)
-	return unlimited(resp), nil
+	if d == nil || resp.Body != w || resp.StatusCode != http.StatusOK || coding.Of(resp.Header) != "" {
+		return unlimited(resp), nil
+	}
+	w.timer.Stop()
+	w.waiting.Store(false)
+	resp.Body = &opening{watchdog: w, dialect: d, url: req.URL, kind: resp.Header.Get("Content-Type")}
+	return resp, nil
+}
+
+// opening is the body of an answer that is passed on as it comes. It looks for the first content, which has a limit.
+type opening struct {
+	*watchdog
+	dialect *api.API
+	url     *url.URL
+	kind    string // the content type
+	frame   []byte // what has come of the next frame
+}
+
+// Read passes bytes on.
+func (o *opening) Read(p []byte) (int, error) {
+	n, err := o.watchdog.Read(p)
+	if o.outcome.Load() == 0 {
+		o.look(p[:n])
+	}
+	return n, err
+}
+
+// look looks for content in the next bytes. An answer that is not streamed is content.
+func (o *opening) look(part []byte) {
+	o.frame = append(o.frame, part...)
+	form := o.dialect.AnswerForm(o.url, o.kind, o.frame)
+	if form == api.JSON && len(o.frame) < len("event:") {
+		return
+	}
+	for form != api.JSON && len(o.frame) < maxAhead {
+		n := form.FrameLen(o.frame, 0)
+		if n == 0 {
+			return
+		}
+		if n < 0 || o.dialect.FrameKind(form, o.frame[:n]) != api.Opening {
+			break
+		}
+		o.frame = o.frame[n:]
+	}
+	o.answered()
+	o.frame = nil
 }
 
 // unlimited stops the timer of a body that is returned unread.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -88,6 +89,10 @@ func TestLimits_SilenceBeforeContentIsRetried(t *testing.T) {
 		{"no byte, idle only", nil, transport.Limits{Idle: time.Minute}, time.Minute, "no byte for 1m0s"},
 		{"opening, then silence", []beat{{4 * time.Minute, start}}, limits, 5 * time.Minute, "no byte for 1m0s"},
 		{"pings, then silence", []beat{{0, start}, {50 * time.Second, ": ping\n\n"}, {50 * time.Second, ": ping\n\n"}}, limits, 160 * time.Second, "no byte for 1m0s"},
+		{"pings and no end", []beat{{0, start}}, limits, 30 * time.Minute, "no content in 30m0s, only pings or comments"},
+	}
+	for range 5 * 60 {
+		tests[4].script = append(tests[4].script, beat{10 * time.Second, ": ping\n\n"})
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -111,6 +116,39 @@ func TestLimits_SilenceBeforeContentIsRetried(t *testing.T) {
 			if want := fault.Timeout.String() + " " + tt.words; strings.Join(said, ";") != want {
 				t.Errorf("%s: told %q, want %q", tt.name, said, want)
 			}
+			time.Sleep(time.Minute) // the silent provider ends
+		})
+	}
+}
+
+// Pings that have no end are a silence too where a request is sent once.
+func TestLimits_ContentIsDueWhereARequestIsSentOnce(t *testing.T) {
+	pings := []beat{{0, start[:3]}, {0, start[3:]}}
+	for range 5 * 60 {
+		pings = append(pings, beat{10 * time.Second, ": ping\n\n"})
+	}
+	slow := slices.Concat(pings[:2], []beat{{0, hi}}, pings[2:], []beat{{0, stop}, {0, eof}})
+	for _, tt := range []struct {
+		name   string
+		script []beat
+		kind   string
+		took   time.Duration
+		rule   string
+	}{
+		{"pings", pings, "text/event-stream", 30 * time.Minute, "transport/only pings"},
+		{"pings of another type", pings, "text/plain", 30 * time.Minute, "transport/only pings"},
+		{"pings behind content", slow, "text/event-stream", 50 * time.Minute, ""},
+		{"not streamed", []beat{{0, "{"}, {59 * time.Second, "  \"id\":"}, {59 * time.Second, "1}"}, {0, eof}}, "application/json", 118 * time.Second, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			d := &dawdling{scripts: [][]beat{tt.script}, kind: tt.kind}
+			_, text, err := slowly(t, d, limits, policy.Policy{}, post(t.Context()))
+			f, failed := errors.AsType[*fault.Error](err)
+			if took := time.Since(begun); took != tt.took || failed != (tt.rule != "") || failed && (f.Rule != tt.rule || f.Kind != fault.Timeout) {
+				t.Errorf("%s: %.80q, %v after %v, want %q after %v", tt.name, text, err, took, tt.rule, tt.took)
+			}
+			time.Sleep(time.Minute) // the provider's goroutine
 		})
 	}
 }
@@ -268,7 +306,7 @@ func TestTransport_FormIsKnownByTheFirstSixBytes(t *testing.T) {
 
 func TestLimits_FirstByteAloneAllowsLaterSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &dawdling{scripts: [][]beat{{{time.Minute, start}, {time.Hour, hi}, {time.Hour, stop}, {0, eof}}}, kind: "text/event-stream"}
+		d := &dawdling{scripts: [][]beat{{{time.Minute, start}, {20 * time.Minute, hi}, {time.Hour, stop}, {0, eof}}}, kind: "text/event-stream"}
 		_, text, err := slowly(t, d, transport.Limits{FirstByte: 5 * time.Minute}, policy.Patient(), post(t.Context()))
 		if text != start+hi+stop || err != nil || d.tries != 1 {
 			t.Errorf("%q, %v after %d tries; want the whole answer after one", text, err, d.tries)

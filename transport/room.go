@@ -6,7 +6,8 @@ import (
 	"net/http"
 
 	"github.com/ridethrough/ridethrough/breaker"
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/ratelimit"
 )
 
@@ -19,7 +20,7 @@ type room struct {
 }
 
 // newRoom returns the room of a request for an answer.
-func (t *Transport) newRoom(req *http.Request, d *dialect.Dialect) *room {
+func (t *Transport) newRoom(req *http.Request, d *api.API) *room {
 	if t.Room == nil || d == nil {
 		return nil
 	}
@@ -48,6 +49,13 @@ func (r *room) responded(resp *http.Response) {
 		return
 	}
 	resp.Body = &chargedBody{ReadCloser: resp.Body, table: r.Room, call: r.call}
+}
+
+// failed notes that a try has failed.
+func (r *room) failed(f *fault.Error) {
+	if r != nil {
+		r.Room.Failed(r.call, f)
+	}
 }
 
 // unanswered notes that a try has had no response.

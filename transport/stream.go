@@ -9,7 +9,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api"
 )
 
 // stream is the body of a streamed answer. It returns whole frames, with their
@@ -20,24 +20,25 @@ import (
 // is returned in parts, and from there on the stream is not examined.
 type stream struct {
 	ahead
-	dialect  *dialect.Dialect
-	form     dialect.Form
+	dialect  *api.API
+	form     api.Form
 	faults   classify.Classifier
-	refusals bool           // they are faults
-	whole    int            // buf[at:whole] are whole frames, to be returned
-	seen     int            // between whole and here no frame ends
-	content  bool           // the first content has been read
-	output   dialect.Output // of an end without content; SomeOutput: none has been read
-	finished bool           // the answer is complete: a clean end may follow
-	ended    bool           // it has its terminator, or an error in its place: any end may follow
-	failure  *fault.Error   // that error; nil: none
-	raw      bool           // no longer examined
-	unlike   uint8          // frames of plain content since one that repeats
-	errLine  bool           // its failure has been made a line, or is to be none
+	refusals bool         // they are faults
+	whole    int          // buf[at:whole] are whole frames, to be returned
+	seen     int          // between whole and here no frame ends
+	content  bool         // the first content has been read
+	output   api.Output   // of an end without content; SomeOutput: none has been read
+	lacksEnd bool         // it says that it has not finished so far: a terminator alone is no end
+	finished bool         // the answer is complete: a clean end may follow
+	ended    bool         // it has its terminator, or an error in its place: any end may follow
+	failure  *fault.Error // that error; nil: none
+	raw      bool         // no longer examined
+	unlike   uint8        // frames of plain content since one that repeats
+	errLine  bool         // its failure has been made a line, or is to be none
 
-	withholds bool            // an error event behind content ends it as a fault, and is not returned
-	withheld  []byte          // that event
-	repeats   dialect.Repeats // frames of plain content
+	withholds bool        // an error event behind content ends it as a fault, and is not returned
+	withheld  []byte      // that event
+	repeats   api.Repeats // frames of plain content
 }
 
 // Watched is the body of a streamed answer from a Transport. It returns whole
@@ -51,11 +52,11 @@ type Watched interface {
 	Whole() bool
 	// Form returns the form of the answer, which need not be the one that was
 	// asked for.
-	Form() dialect.Form
+	Form() api.Form
 }
 
 // Form returns the form of the answer.
-func (s *stream) Form() dialect.Form { return s.form }
+func (s *stream) Form() api.Form { return s.form }
 
 // Whole reports whether the answer had its proper end.
 func (s *stream) Whole() bool { return !s.raw && s.failure == nil && s.err != nil && s.end() == io.EOF }
@@ -74,15 +75,15 @@ func (s *stream) open(opened func()) *fault.Error {
 				s.readToEnd()
 				return f
 			}
-			if sign == dialect.Opening || s.endsBare(sign, frame) {
+			if sign == api.Opening || s.endsBare(sign, frame) {
 				continue
 			}
 			s.content = true
 			s.noteFrames()
 			switch {
-			case sign == dialect.Failure:
+			case sign == api.Failure:
 				return s.failure
-			case sign == dialect.End && s.output == dialect.SomeOutput: // a terminator alone is no answer
+			case sign == api.End && s.output == api.SomeOutput: // a terminator alone is no answer
 				s.ended = false
 				return s.faults.Broken(nil, time.Now())
 			}
@@ -105,7 +106,7 @@ func (s *stream) open(opened func()) *fault.Error {
 	}
 }
 
-// refusal returns the fault of a frame in which the model refuses, where that is one; nil: it is none.
+// refusal returns the fault of a frame in which the model refuses, or nil.
 func (s *stream) refusal(frame []byte) *fault.Error {
 	if !s.refusals {
 		return nil
@@ -134,17 +135,17 @@ func refusalFault(reason string) *fault.Error {
 
 // endsBare reports whether a frame ends the answer without content, and others may follow: the usage, which
 // shows if anything was generated, or the terminator.
-func (s *stream) endsBare(sign dialect.FrameKind, frame []byte) bool {
-	if sign == dialect.Failure || sign == dialect.End {
+func (s *stream) endsBare(sign api.FrameKind, frame []byte) bool {
+	if sign == api.Failure || sign == api.End {
 		return false
 	}
 	s.output = s.dialect.Output(s.form, frame)
-	return s.output != dialect.SomeOutput && sign != dialect.Last
+	return s.output != api.SomeOutput && sign != api.Last
 }
 
 // emptyFault returns the fault of an answer without any output; nil: it has some, or may have.
 func (s *stream) emptyFault() *fault.Error {
-	if s.output == dialect.NoOutput {
+	if s.output == api.NoOutput {
 		return emptyFault()
 	}
 	return nil
@@ -194,7 +195,7 @@ func (s *stream) Read(p []byte) (int, error) {
 // as a whole one.
 func (s *stream) addErrorLine(err error) bool {
 	f, failed := errors.AsType[*fault.Error](err)
-	if !failed || f.Kind == fault.Canceled || s.form != dialect.Lines || s.errLine {
+	if !failed || f.Kind == fault.Canceled || s.form != api.Lines || s.errLine {
 		return false
 	}
 	s.errLine = true
@@ -226,10 +227,13 @@ func (s *stream) noteFrames() {
 			return
 		}
 		switch sign := s.note(frame); {
-		case sign == dialect.Failure && s.withholds:
+		case sign == api.Failure && s.withholds:
 			s.withhold(frame)
 			return
-		case sign == dialect.Content && s.unlike < maxUnlike && len(frame) <= maxRepeated && frame[len(frame)-1] == '\n':
+		case sign == api.End && !s.ended:
+			s.leaveOut(frame)
+			return
+		case sign == api.Content && s.unlike < maxUnlike && len(frame) <= maxRepeated && frame[len(frame)-1] == '\n':
 			s.unlike++ // one with another end may be cut otherwise, by what follows
 			s.repeats.Learn(frame)
 		default:
@@ -262,7 +266,13 @@ func (s *stream) withhold(frame []byte) {
 	_ = s.release()
 }
 
-// next returns the next whole frame of what has been read; nil: there is none. At
+// leaveOut ends a stream whose terminator came before its end. The terminator is not returned.
+func (s *stream) leaveOut(terminator []byte) {
+	s.whole -= len(terminator)
+	s.breakOff("it has its terminator, and no reason to finish", "stream/unfinished")
+}
+
+// next returns the next whole frame of what has been read, or nil. At
 // a clean end the rest is a frame if it ends the answer or the answer has ended.
 // Else it may be half of one, and is dropped.
 func (s *stream) next() []byte {
@@ -275,7 +285,7 @@ func (s *stream) next() []byte {
 	case n < 0:
 		s.damaged()
 		return nil
-	case n == 0 && s.err == io.EOF && s.form != dialect.AWSEvents && (s.ended || s.dialect.EndsAnswer(s.form, rest)):
+	case n == 0 && s.err == io.EOF && s.form != api.AWSEvents && (s.ended || s.dialect.EndsAnswer(s.form, rest)):
 		n = len(rest)
 	}
 	if n == 0 {
@@ -287,30 +297,34 @@ func (s *stream) next() []byte {
 	return rest[:n]
 }
 
-// damaged ends a stream whose next frame is damaged. What follows is dropped.
+// damaged ends a stream whose next frame is damaged.
 func (s *stream) damaged() {
+	s.breakOff("what came next is no message of an event stream, or a damaged one", "stream/damaged")
+}
+
+// breakOff ends a stream after its last whole frame, and drops the rest.
+func (s *stream) breakOff(why, rule string) {
 	s.buf, s.seen = s.buf[:s.whole], s.whole
-	s.err = &fault.Error{
-		Kind: fault.Truncated, Status: http.StatusOK, Rule: "stream/damaged",
-		Message: "the answer broke off: what came next is no message of an event stream, or a damaged one",
-	}
+	s.err = &fault.Error{Kind: fault.Truncated, Status: http.StatusOK, Rule: rule, Message: "the answer broke off: " + why}
 	_ = s.release()
 }
 
 // note returns the kind of a frame and remembers which end may follow.
-func (s *stream) note(frame []byte) (sign dialect.FrameKind) {
+func (s *stream) note(frame []byte) (sign api.FrameKind) {
 	if s.content {
 		sign = s.dialect.LaterFrameKind(s.form, frame)
 	} else {
 		sign = s.dialect.FrameKind(s.form, frame)
 	}
 	switch sign {
-	case dialect.Finish:
+	case api.Finish:
 		s.finished = true
-	case dialect.Failure:
+	case api.Failure:
 		s.ended, s.failure = true, s.faults.FromEvent(s.dialect.ErrorText(s.form, frame), time.Now())
-	case dialect.End, dialect.Last:
-		s.ended = true
+	case api.End, api.Last:
+		s.ended = sign == api.Last || s.finished || !s.lacksEnd
+	case api.Opening, api.Content:
+		s.lacksEnd = s.lacksEnd || s.dialect.SaysUnfinished(frame)
 	}
 	return sign
 }

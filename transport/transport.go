@@ -13,7 +13,8 @@ import (
 
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault/classify"
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api"
+	"github.com/ridethrough/ridethrough/internal/api/registry"
 	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/retry"
 )
@@ -62,7 +63,7 @@ type Transport struct {
 	// the provider's own keepalives too: a gateway must send some to its client.
 	Opened func()
 
-	// Observer is told of each response before it is judged; nil: none.
+	// Observer sees each response before it is judged; nil: no observer.
 	Observer Observer
 
 	// NoErrorLine leaves out the line that is added to a stream of lines that breaks off. That is for a
@@ -70,7 +71,7 @@ type Transport struct {
 	// told by that line.
 	NoErrorLine bool
 
-	// CompleteText lets a streamed answer go on that breaks off in the middle of its text, by a second
+	// CompleteText completes a streamed answer that breaks off in the middle of its text, by a second
 	// request, which costs the tokens of the first again. What the model answers is used if it begins by
 	// repeating the end of what it has said, as it is asked to. Else, and without CompleteText, the answer
 	// ends in its error.
@@ -88,17 +89,22 @@ type Transport struct {
 	// Resent treats a request that an SDK has sent before like any other. That is for a gateway: the earlier
 	// one may have ended with its last process. False: such requests are sent once.
 	Resent bool
+
+	// Relays returns the last response as it came, without X-Should-Retry: false, and the error of a try that had
+	// none. That is for a proxy whose client has retries of its own. False: they end here.
+	Relays bool
 }
 
-// Observer is told of the responses to a request's tries, whatever their status. It does not read their bodies.
+// Observer sees the responses to a request's tries, whatever their status. It does not read their bodies.
 type Observer interface{ Responded(*http.Response) }
 
 // RoundTrip sends the request until it is answered, the policy gives up, or the request's context ends: then
 // the error is context.Cause of that context. When the policy gives up, it returns the last response with
 // X-Should-Retry: false. Without one it returns a 503 with the reason in its body, since an error would make
-// the SDKs start over. An error that came with status 200, and not as a stream, gets the status of its fault.
+// the SDKs start over. Relays changes both. An error that came with status 200, and not as a stream, gets the
+// status of its fault.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	d := dialect.Of(req.Method, req.URL.Path)
+	d := registry.Of(req.Method, req.URL.Path)
 	if !t.retries(req, d) {
 		return t.sendOnce(req, d)
 	}
@@ -114,11 +120,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // newCall returns a request that may be tried again.
-func (t *Transport) newCall(req *http.Request, d *dialect.Dialect) *call {
+func (t *Transport) newCall(req *http.Request, d *api.API) *call {
 	return &call{Transport: t, req: req, dialect: d, limits: t.limits(req, d), room: t.newRoom(req, d)}
 }
 
-// run tries the request until it is answered. It is on the stack of every request that waits.
+// run tries the request until it is answered.
 func (c *call) run() (*http.Response, error) {
 	if c.Breakers != nil && c.Retry.Breaker == nil {
 		return c.runWithBreaker()
@@ -142,6 +148,9 @@ func (c *call) givenUp(err error) (*http.Response, error) {
 	}
 	if r, ok := errors.AsType[*rejection](end); ok && r.resp != nil {
 		return c.rejected(r, end.Last), nil
+	}
+	if c.Relays {
+		return nil, end.Last
 	}
 	return c.unanswered(end.Last), nil
 }
@@ -172,7 +181,7 @@ func (t *Transport) observed(resp *http.Response, err error) (*http.Response, er
 }
 
 // retries reports whether the request may be tried again here.
-func (t *Transport) retries(req *http.Request, d *dialect.Dialect) bool {
+func (t *Transport) retries(req *http.Request, d *api.API) bool {
 	switch {
 	case t.Retry.Policy.Retries == 0 && !t.Judges:
 		return false
@@ -202,5 +211,5 @@ func resent(req *http.Request) bool {
 
 // repeatable reports whether a request that asks for no answer may be repeated.
 func repeatable(req *http.Request) bool {
-	return dialect.Safe(req.Method, req.URL.Path) || req.Header.Get(idempotency) != ""
+	return api.Safe(req.Method, req.URL.Path) || req.Header.Get(idempotency) != ""
 }

@@ -275,14 +275,16 @@ func TestTransport_WholeAnswerHasItsLength(t *testing.T) {
 }
 
 func TestTransport_ClosesABodyThatIsNotSent(t *testing.T) {
-	req := post(t.Context())
-	b := &body{Reader: strings.NewReader(prompt)}
-	req.Body = b
-	e := retry.Retrier{Policy: policy.Policy{Retries: 1, RetryOn: fault.Transient}, Breaker: shut{}}
-	resp, err := (&transport.Transport{Base: &upstream{}, Retry: e}).RoundTrip(req)
-	if err != nil || resp.StatusCode != 503 || b.closed != 1 {
-		t.Errorf("%v, %v, closed %d times", resp, err, b.closed)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		req := post(t.Context())
+		b := &body{Reader: strings.NewReader(prompt)}
+		req.Body = b
+		e := retry.Retrier{Policy: policy.Policy{Retries: 1, RetryOn: fault.Transient}, Breaker: shut{}}
+		resp, err := (&transport.Transport{Base: &upstream{}, Retry: e}).RoundTrip(req)
+		if err != nil || resp.StatusCode != 503 || b.closed != 1 {
+			t.Errorf("%v, %v, closed %d times", resp, err, b.closed)
+		}
+	})
 }
 
 // shut is a breaker that shares a failure with all calls.
@@ -291,7 +293,11 @@ type shut struct{}
 func (shut) Acquire(context.Context) (retry.Permit, error) {
 	return nil, &fault.Error{Kind: fault.Overloaded}
 }
-func (shut) Wait(context.Context, time.Duration) error { return nil }
+
+func (shut) Wait(_ context.Context, d time.Duration) error {
+	<-time.After(max(d, time.Second))
+	return nil
+}
 
 func TestTransport_ResponseHasTheCallersContext(t *testing.T) {
 	u := &upstream{replies: []reply{ok(answerJSON)}}
@@ -311,6 +317,25 @@ func TestTransport_GivingUpReturnsTheLastResponse(t *testing.T) {
 		h := resp.Header
 		if h.Get("X-Should-Retry") != "false" || h.Get("Retry-After") != "1" || h.Get("Request-Id") != "req_7" {
 			t.Errorf("headers %v", h)
+		}
+	})
+}
+
+func TestTransport_RelaysTheLastOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := errors.New("connection refused")
+		for _, last := range []reply{overload, {err: refused}} {
+			u := &upstream{replies: []reply{last}}
+			tr := &transport.Transport{Base: u, Retry: retry.Retrier{Policy: policy.Simple()}, Relays: true}
+			resp, err := tr.RoundTrip(post(t.Context()))
+			switch {
+			case len(u.bodies) != 4:
+				t.Errorf("%d tries, want 4", len(u.bodies))
+			case last.err != nil && !errors.Is(err, refused):
+				t.Errorf("response %v and error %v, want the error of the last try", resp, err)
+			case last.err == nil && (err != nil || resp.StatusCode != 529 || resp.Header["X-Should-Retry"] != nil):
+				t.Errorf("response %v and error %v, want the provider's response", resp, err)
+			}
 		}
 	})
 }

@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/internal/coding"
-	"github.com/ridethrough/ridethrough/internal/dialect"
 )
 
 // call is one request over all its tries.
 type call struct {
 	*Transport
 	req     *http.Request
-	dialect *dialect.Dialect // nil: it asks for no answer
+	dialect *api.API // nil: it asks for no answer
 	limits  Limits
 	room    *room        // nil: it waits for none
 	sent    int          // how often it has been sent
@@ -71,6 +71,7 @@ func (c *call) try(ctx context.Context, _ int) (*http.Response, error) {
 // failed returns the fault of a try, and notes a silence.
 func (c *call) failed(err error) *fault.Error {
 	f := c.Faults.Of(err, time.Now())
+	c.room.failed(f)
 	if f.Code == fault.SilentTry || f.Code == fault.Silence {
 		c.silent++
 	}
@@ -80,8 +81,6 @@ func (c *call) failed(err error) *fault.Error {
 // outgoing returns the request of a try: with its context and, from the second on,
 // a fresh body. The retry count is set only where the SDK says "0", so that the
 // provider sees true counts and no SDK is contradicted.
-//
-//go:noinline its frame would be on the stack of every request that waits
 func (c *call) outgoing(ctx context.Context) (*http.Request, error) {
 	if c.sent == 0 {
 		if c.sharesContext() {
@@ -176,14 +175,14 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 	s.errLine = c.NoErrorLine
 	s.fill(maxAhead)
 	s.form = c.form(resp, s.buf)
-	for s.form == dialect.JSON && s.err == nil && len(s.buf) < len("event:") {
+	for s.form == api.JSON && s.err == nil && len(s.buf) < len("event:") {
 		s.fill(maxAhead)
 		s.form = c.form(resp, s.buf)
 	}
-	if s.form != dialect.JSON {
+	if s.form != api.JSON {
 		s.withholds = c.completes(s.form)
 		s.errLine = s.errLine || s.withholds
-		if f := s.open(c.Opened); f != nil && !(s.output == dialect.NoOutput && c.acceptsEmpty()) {
+		if f := s.open(c.Opened); f != nil && !(s.output == api.NoOutput && c.acceptsEmpty()) {
 			return nil, reject(f, resp, s)
 		}
 		resp.Body = s
@@ -192,7 +191,7 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 	a := &s.ahead
 	f := c.readWhole(resp, a)
 	switch {
-	case f == nil && c.dialect.Output(dialect.JSON, a.buf) == dialect.NoOutput && !c.acceptsEmpty():
+	case f == nil && c.dialect.Output(api.JSON, a.buf) == api.NoOutput && !c.acceptsEmpty():
 		return nil, reject(emptyFault(), resp, a)
 	case f != nil:
 		if len(a.buf) == 0 {
@@ -233,9 +232,9 @@ func (c *call) readWhole(resp *http.Response, a *ahead) *fault.Error {
 		return c.Faults.Broken(a.err, time.Now())
 	}
 	switch c.dialect.BodyKind(a.buf) {
-	case dialect.Failure:
+	case api.Failure:
 		return c.Faults.FromResponse(resp.StatusCode, resp.Header, a.buf, time.Now())
-	case dialect.Opening:
+	case api.Opening:
 		return c.Faults.Broken(nil, time.Now())
 	}
 	a.release() // the connection is free while the answer is being read
@@ -256,7 +255,7 @@ func mayBeObject(begin []byte) bool {
 }
 
 // form returns the form of an answer, by its type and its first bytes.
-func (c *call) form(resp *http.Response, begin []byte) dialect.Form {
+func (c *call) form(resp *http.Response, begin []byte) api.Form {
 	kind := ""
 	if k := resp.Header["Content-Type"]; len(k) > 0 {
 		kind = k[0]

@@ -41,7 +41,7 @@ func (s State) Tokens() int { return (size(s.history) + bytesPerToken - 1) / byt
 // bytesPerToken is how many bytes a token has, roughly.
 const bytesPerToken = 4
 
-// oldest returns the ids of the oldest outputs that make up so many bytes.
+// oldest returns the ids of the oldest outputs that make up the given number of bytes.
 func oldest(history []llm.Message, bytes int) []string {
 	var ids []string
 	for _, m := range history {
@@ -55,7 +55,7 @@ func oldest(history []llm.Message, bytes int) []string {
 	return ids
 }
 
-// cut returns how many of the oldest messages go, so that the rest has at most so many bytes, but at least
+// cut returns how many of the oldest messages to drop, so that the rest fits the given number of bytes, but at least
 // one message. The rest begins with an answer or a user message: results must not stand without their calls.
 func cut(history []llm.Message, bytes int) int {
 	first, total := len(history), 0

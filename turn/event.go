@@ -96,7 +96,7 @@ type Compacted struct {
 	TokensAfter  int `json:"tokensAfter,omitzero"`
 }
 
-// Switched means that the call goes on at the next upstream, or with the next model.
+// Switched means that the call continues at the next upstream, or with the next model.
 type Switched struct {
 	llm.Name        // the call's; zero: From and To name the models
 	Upstream string `json:"upstream,omitzero"`
@@ -105,7 +105,7 @@ type Switched struct {
 	Why      string `json:"why,omitzero"` // the last error of the one that is left
 }
 
-// Restarted means that a worker has died and another goes on: what has streamed
+// Restarted means that a worker has died and another continues: what has streamed
 // since the last kept event is void.
 type Restarted struct{}
 

@@ -286,5 +286,5 @@ func readFault(kind, code, message, requestID string) *fault.Error {
 	return f
 }
 
-// withoutStatus returns what a text has behind the status that is its code.
+// withoutStatus returns a text without the status at its beginning that is its code.
 func withoutStatus(text, code string) string { return strings.TrimPrefix(text, "HTTP "+code+": ") }

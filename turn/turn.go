@@ -122,7 +122,7 @@ func (s State) missing() []Call {
 	return calls
 }
 
-// Call returns the call of an id, of the last answer; false: there is none, or all of its calls have results.
+// Call returns the call with an id in the last answer. False: it has no such call, or all of its calls have results.
 func (s State) Call(id string) (Call, bool) {
 	i := slices.IndexFunc(s.calls, func(c Call) bool { return c.ID == id })
 	if i < 0 {

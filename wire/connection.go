@@ -2,7 +2,7 @@ package wire
 
 // ConnectionLost means that the server of a conversation cannot be reached, and
 // when the client tries again. The client makes it, not the server: the
-// conversation goes on, and the client gets what it has missed later.
+// conversation continues, and the client gets what it has missed later.
 type ConnectionLost struct {
 	Message string  `json:"message"` // why, such as "connection refused"
 	Retry   Ordinal `json:"attempt"` // the number of the retry, from 0

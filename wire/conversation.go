@@ -36,7 +36,7 @@ type ConversationPaused struct {
 	ConversationID string `json:"conversationId"`
 }
 
-// ConversationResumed means that a conversation that was paused goes on.
+// ConversationResumed means that a paused conversation continues.
 type ConversationResumed struct {
 	ConversationID string `json:"conversationId"`
 }

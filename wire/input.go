@@ -15,11 +15,9 @@ type InputQueued struct {
 }
 
 // InputRemoved means that an input will not have a turn of its own: the user has
-// removed it, or it steers the turn in progress.
-type InputRemoved struct {
-	Ref
-	Steers bool `json:"steers,omitzero"`
-}
+// removed it, or its request was cut off before it was accepted. One that steers
+// the turn in progress is in a user message of that.
+type InputRemoved struct{ Ref }
 
 func (InputQueued) kind() string  { return "input-queued" }
 func (InputRemoved) kind() string { return "input-removed" }

@@ -102,7 +102,7 @@ func Unmarshal(kind string, text []byte) (Body, error) {
 	return unmarshalTurn(kind, text)
 }
 
-// unmarshalTurn reads the body of an event of a turn; [Unknown]: it is none.
+// unmarshalTurn reads the body of an event of a turn, or returns [Unknown].
 func unmarshalTurn(kind string, text []byte) (Body, error) {
 	e, err := turn.Unmarshal(kind, text)
 	if e == nil || err != nil {

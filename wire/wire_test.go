@@ -35,7 +35,7 @@ func bodies() []wire.Body {
 		wire.LimitWaited{Ref: wire.Ref{ConversationID: "s", TurnID: "17"}, Provider: "openai", Model: "gpt-5", Upstream: "work", Waited: wire.Millis(11 * time.Second)},
 		wire.Reset{Reason: "gap"},
 		wire.InputQueued{Ref: ref, Text: "and then?"},
-		wire.InputRemoved{Ref: ref, Steers: true},
+		wire.InputRemoved{Ref: ref},
 		wire.Exit{Status: "failed", ExitCode: 78, Message: "no key", Saved: "turn.jsonl"},
 		wire.ConversationChanged{
 			ConversationID: "c-7",

@@ -2,9 +2,9 @@
 // or any Go error.
 //
 // A [Classifier] asks its judges in order; the first that knows decides: the user's own, then structured
-// fields, the status, the connection's error, and last the wording. What each vendor's errors mean is in
-// one table per vendor, each in a file of its own, which is why the package has many files. It has no
-// clock: the caller passes the time in, against which it reads reset instants.
+// fields, the status, the connection's error, and last the wording. What errors mean is data, in
+// the folder tables; this code says what outweighs what. It has no clock: the caller passes the time in, against
+// which it reads reset instants.
 package classify
 
 import (
@@ -27,6 +27,7 @@ type Ruling struct {
 	Window  bool   // for Quota and Unknown: a wait up to 15 minutes makes it RateLimited, a longer one Quota; see Error.Window
 	Guessed bool   // inferred from the wording; becomes Error.Guessed
 	Final   bool   // no policy may try again; becomes Error.Final
+	AtOnce  bool   // it is about requests in progress; becomes Error.AtOnce
 	Images  bool   // it is about the images of the request; becomes Error.Images
 	Sure    int    // how much the text that decided proves, in percent; 0: no text decided
 
@@ -117,12 +118,6 @@ const connectionKinds fault.Set = 1<<fault.Unavailable | 1<<fault.UpstreamTimeou
 // words of policy.Stop with hyphens, such as "over-budget". Its word is final: the retries are its own.
 const GatewayStop = "X-Ridethrough-Stop"
 
-// gatewayStops reads the header: whether the request must not be sent again, and whether it has been tried again.
-func gatewayStops(h http.Header) (final, givenUp bool) {
-	stop := h.Get(GatewayStop)
-	return stop != "", stop != "" && stop != "final"
-}
-
 // judges run in this order; the first that knows decides. Names and statuses with one meaning come before
 // texts. Broad names come after them, because a text can be more precise; then the words in unknown names;
 // then what says least.
@@ -131,12 +126,12 @@ var judges = [...]Judge{judgeContext, judgeName, judgePlainStatus, judgeConnecti
 // Classify makes a fault of evidence, which is that of a failed try; the result is never nil.
 func (c Classifier) Classify(e Evidence) *fault.Error {
 	r, own := c.decide(e)
-	stopped, givenUp := gatewayStops(e.Header)
+	stop := e.Header.Get(GatewayStop)
 	f := &fault.Error{
 		Kind: r.Kind, Guessed: r.Guessed, Rule: r.Rule, Reason: r.Reason, Err: e.Err,
 		Status: e.faultStatus(), Code: e.code(), Message: e.message(), Body: e.body(), RequestID: e.requestID(),
 		Wait: e.hint.wait, ResetAt: e.hint.at,
-		GivenUp: givenUp, Images: r.Images,
+		GivenUp: stop != "" && stop != "final", AtOnce: r.AtOnce, Images: r.Images,
 	}
 	if !own && f.Kind == fault.Unknown && f.Status == http.StatusConflict {
 		f.Retries = conflictRetries
@@ -149,8 +144,8 @@ func (c Classifier) Classify(e Evidence) *fault.Error {
 	} else if r.Window {
 		setWindow(f, e.Now)
 	}
-	f.Final = r.Final || stopped || e.Header.Get("X-Should-Retry") == "false" && r.Wait == 0 && !f.Window
-	f.Reason = cmp.Or(f.Reason, reasons[f.Kind])
+	f.Final = r.Final || stop != "" || e.Header.Get("X-Should-Retry") == "false" && r.Wait == 0 && !f.Window
+	f.Reason = cmp.Or(f.Reason, words().reasons[f.Kind])
 	return f
 }
 
@@ -170,6 +165,9 @@ func (c Classifier) decide(e Evidence) (r Ruling, own bool) {
 		if r, ok := judge(e); ok {
 			return r, false
 		}
+	}
+	if e.hint != (hint{}) && e.innermostStatus() < 400 {
+		return Ruling{Kind: fault.RateLimited, Rule: "wait/stated", Reason: "it says when to ask again", Guessed: true}, false
 	}
 	return Ruling{Kind: fault.Unknown, Rule: "unknown"}, false
 }
@@ -210,22 +208,4 @@ func setWindow(f *fault.Error, now time.Time) {
 		wait, f.Wait = other, other
 	}
 	f.Window, f.ResetAt = true, now.Add(wait)
-}
-
-// reasons explain the kinds whose rule has no reason of its own: a name such as "overloaded_error" says
-// enough.
-var reasons = map[fault.Kind]string{
-	fault.Unknown:         "no rule knows it",
-	fault.RateLimited:     "too many requests or tokens for now",
-	fault.Overloaded:      "no capacity to answer",
-	fault.Unavailable:     "something at the provider or on the way to it broke",
-	fault.Truncated:       "the answer broke off",
-	fault.UpstreamTimeout: "the provider or the network took too long",
-	fault.Timeout:         "a time limit of this program expired",
-	fault.Quota:           "the account or a long window is spent",
-	fault.Auth:            "the credentials are refused",
-	fault.Invalid:         "the same request fails again",
-	fault.Refused:         "policy, region or plan forbid it",
-	fault.TooLong:         "the payload has to be made smaller",
-	fault.Canceled:        "the caller has left",
 }

@@ -26,6 +26,7 @@ type specimen struct {
 	Class    string
 	Retry    bool
 	WaitMs   float64 `json:"wait_ms"`
+	Trap     bool    // it looks final and passes, or looks as if it passes and is final
 	Why      string
 	Source   string
 }
@@ -126,7 +127,7 @@ func readCorpus(t *testing.T) []specimen {
 
 // floors are the lowest scores that pass, in percent.
 // "total" is what the project promises.
-var floors = map[string]struct{ retry, class, wait float64 }{
+var floors = map[string]floor{
 	"total":     {97, 93, 100},
 	"anthropic": {97, 97, 100},
 	"openai":    {97, 97, 100},

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/sse"
 )
 
@@ -40,7 +42,7 @@ type Evidence struct {
 }
 
 // Layer is one level of an error. A relay's error has two: its own and, further in, that of the provider
-// behind it.
+// after it.
 type Layer struct {
 	Status  int    // an HTTP status stated in the text; 0: none
 	Type    string // such as "invalid_request_error"
@@ -50,6 +52,7 @@ type Layer struct {
 	Message string // the text of the error
 
 	folded string // Message and quotas, folded
+	also   string // a further text beside the message, until it is a layer of its own
 	quotas string // the quotas that explain the message
 	quoted bool   // found inside a string of another error, or in a sentence
 	title  string // stands for the message of an object without one
@@ -196,4 +199,93 @@ func (e Evidence) requestID() string {
 		}
 	}
 	return clean(e.id, 128)
+}
+
+// isPage reports whether a body is a web page.
+func isPage(text string, header http.Header) bool {
+	if !strings.HasPrefix(text, "<") {
+		return false
+	}
+	if strings.HasPrefix(header.Get("Content-Type"), "text/html") {
+		return true
+	}
+	start := strings.ToLower(text[:min(len(text), 512)])
+	return strings.HasPrefix(start, "<!doctype html") || strings.Contains(start, "<html") || strings.Contains(start, "<head")
+}
+
+// pageText returns the visible text of a web page, from its first 16 KiB: without tags, scripts and styles,
+// each piece once.
+func pageText(html string) string {
+	html = html[:min(len(html), 16<<10)]
+	var b strings.Builder
+	for html != "" {
+		text, rest, _ := strings.Cut(html, "<")
+		if t := strings.Join(strings.Fields(text), " "); t != "" && !strings.Contains(b.String(), t) {
+			if b.Len() > 0 {
+				b.WriteString(" · ")
+			}
+			b.WriteString(t)
+		}
+		html = afterTag(rest)
+		if b.Len() > messageLimit {
+			break
+		}
+	}
+	return b.String()
+}
+
+// afterTag returns what follows a tag; for scripts and styles, the text after their end.
+func afterTag(s string) string {
+	name := strings.ToLower(s[:min(len(s), 6)])
+	for _, mute := range [...]string{"script", "style"} {
+		if strings.HasPrefix(name, mute) {
+			if _, rest, ok := strings.Cut(s, "</"); ok {
+				s = rest
+			}
+		}
+	}
+	_, rest, _ := strings.Cut(s, ">")
+	return rest
+}
+
+// messageLimit bounds Error.Message, in bytes.
+const messageLimit = 2 << 10
+
+// clean returns a text as it may be shown: valid UTF-8 without control characters or credentials, at most
+// limit bytes long.
+func clean(s string, limit int) string {
+	if len(s) > 2*limit {
+		s = s[:2*limit]
+	}
+	if !isPlain(s) {
+		s = strings.Map(printable, strings.ToValidUTF8(s, "\uFFFD"))
+	}
+	s = strings.TrimSpace(s)
+	s = fault.Scrub(s)
+	if len(s) <= limit {
+		return s
+	}
+	s = s[:limit]
+	for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) && !utf8.RuneStart(s[len(s)-1]) {
+		s = s[:len(s)-1]
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// isPlain reports whether a text is printable ASCII.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if (s[i] < ' ' && s[i] != '\n') || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// printable replaces control characters by spaces: terminals would interpret them.
+func printable(r rune) rune {
+	if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 {
+		return ' '
+	}
+	return r
 }

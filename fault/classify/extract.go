@@ -2,6 +2,7 @@ package classify
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,9 +64,16 @@ func (g *extractor) objects(s string, depth int, quoted bool) {
 			c.i++ // a brace before another does not open an object
 			continue
 		}
-		g.object(&c, Layer{quoted: quoted}, depth)
+		l := Layer{quoted: quoted}
+		if quoted {
+			l.Status = statusIn(c.s[max(0, c.i-lead):c.i])
+		}
+		g.object(&c, l, depth)
 	}
 }
+
+// lead is how far before a quoted body its status may be, in bytes: "Error code: 400 - {", "status 401, body: {".
+const lead = 40
 
 // object adds the object at the cursor; l is what is known of it already. Its children are added before it:
 // the innermost comes first.
@@ -94,7 +102,10 @@ func (g *extractor) object(c *cursor, l Layer, depth int) {
 	if l.Message != "" {
 		l.quotas, g.quotas = g.quotas, ""
 	}
+	also := Layer{Message: l.also, quoted: l.quoted}
+	l.also = ""
 	g.add(l)
+	g.add(also)
 }
 
 // member reads one member's value: an object or list that may hold a cause, or a plain value.
@@ -139,7 +150,8 @@ func (g *extractor) nested(c *cursor, l Layer, depth int) {
 
 // plain reads a string, number or literal.
 func (g *extractor) plain(l *Layer, key, value string, depth int) {
-	if value == "" || value == "null" || value == "None" {
+	switch value {
+	case "", "null", "None", "true", "false", "True", "False": // none says anything: {"error":true,"message":…}
 		return
 	}
 	var buf [64]byte
@@ -148,6 +160,9 @@ func (g *extractor) plain(l *Layer, key, value string, depth int) {
 	case "message", "msg", "error", "detail", "details", "statusmessage", "statusmsg", "errormessage", "errormsg", "errordescription", "faultstring":
 		if strings.IndexByte(value, '{') >= 0 {
 			g.objects(value, depth+1, true)
+		}
+		if l.Message != "" && l.Message != value {
+			l.also = value // {"error":"Rate limit exceeded","message":"…resets in 12 minutes"}
 		}
 		setIfEmpty(&l.Message, value)
 	case "title", "description": // problem details, RFC 9457: a detail says more
@@ -232,13 +247,8 @@ func (g *extractor) add(l Layer) {
 // as the input, is skipped.
 func holdsCause(key string) bool {
 	var buf [64]byte
-	switch string(appendCanonical(buf[:0], key)) {
-	case "error", "errors", "response", "detail", "details", "errordetails", "metadata", "raw", "body", "data",
-		"cause", "innererror", "originalerror", "upstreamdetails", "previouserrors", "violations", "headers",
-		"incompletedetails", "choices", "candidates", "promptfeedback", "exception", "baseresp", "delta", "fault":
-		return true
-	}
-	return false
+	name := appendCanonical(buf[:0], key)
+	return slices.ContainsFunc(words().causes, func(c string) bool { return c == string(name) })
 }
 
 // setIfEmpty sets a field that is still empty.
@@ -266,7 +276,7 @@ type cursor struct {
 	i int
 }
 
-// space advances to the next byte that is not white space; false: there is none.
+// space advances to the next byte that is not white space; false: none.
 func (c *cursor) space() bool {
 	for c.i < len(c.s) && (c.s[c.i] == ' ' || c.s[c.i] == '\n' || c.s[c.i] == '\t' || c.s[c.i] == '\r') {
 		c.i++
@@ -367,7 +377,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// afterBackslash returns what follows a backslash at i; "": there is none.
+// afterBackslash returns what follows a backslash at i; "": none.
 func afterBackslash(s string, i int) string {
 	if i+1 < len(s) && s[i] == '\\' {
 		return s[i+1:]

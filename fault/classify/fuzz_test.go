@@ -31,6 +31,9 @@ var shapes = []string{
 	"\xff{\"\\u12",
 }
 
+// resets are values of headers that state a wait or an instant.
+var resets = []string{"7", "0.5", "-1", "NaN", "1e309", "6m0s", "1793653230", "1793653230000", "2026-11-02T21:00:09Z", "Mon, 02 Nov 2026 21:00:30 GMT", "1.2.3s", "5h5"}
+
 // checkFault fails the test if a fault breaks an invariant of every fault.
 func checkFault(t *testing.T, f *fault.Error) {
 	t.Helper()
@@ -68,7 +71,7 @@ func FuzzFromEvent(f *testing.F) {
 }
 
 func FuzzHint(f *testing.F) {
-	for _, s := range []string{"7", "0.5", "-1", "NaN", "1e309", "6m0s", "1793653230", "1793653230000", "2026-11-02T21:00:09Z", "Mon, 02 Nov 2026 21:00:30 GMT", "1.2.3s", "5h5"} {
+	for _, s := range resets {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, value string) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,7 +82,11 @@ func headerHint(h http.Header, clock, now time.Time) hint {
 // (draft-ietf-httpapi-ratelimit-headers).
 func limitHeader(values []string) (longest hint) {
 	for _, v := range values {
-		for _, limit := range limitsIn(v) {
+		limits := strings.Split(v, ",")
+		if strings.Contains(v, "remaining=") { // one in the earlier form
+			limits = []string{v}
+		}
+		for _, limit := range limits {
 			left, wait := -1.0, 0.0
 			for _, field := range strings.FieldsFunc(limit, func(r rune) bool { return r == ';' || r == ',' || r == ' ' }) {
 				name, number, _ := strings.Cut(field, "=")
@@ -102,20 +107,16 @@ func limitHeader(values []string) (longest hint) {
 	return longest
 }
 
-// limitsIn returns the limits of a header RateLimit: several in a list, or one in the earlier form.
-func limitsIn(v string) []string {
-	if strings.Contains(v, "remaining=") {
-		return []string{v}
-	}
-	return strings.Split(v, ",")
-}
-
 // spentLimits returns the latest reset among the limits with nothing remaining.
-func spentLimits(h http.Header, clock, now time.Time) hint {
-	var latest hint
+func spentLimits(h http.Header, clock, now time.Time) (latest hint) {
+	var longest time.Duration
 	for name, values := range h {
-		if len(values) > 0 && strings.Contains(name, "Reset") && isSpent(h, name) {
-			latest = laterHint(latest, parseTime(values[0], clock, now), now)
+		if len(values) == 0 || !strings.Contains(name, "Reset") || !isSpent(h, name) {
+			continue
+		}
+		reset := parseTime(values[0], clock, now)
+		if wait := (&fault.Error{Wait: reset.wait, ResetAt: reset.at}).RetryAfter(now); wait > longest {
+			latest, longest = reset, wait
 		}
 	}
 	return latest
@@ -143,15 +144,6 @@ func isSpent(h http.Header, name string) bool {
 	return err == nil && left <= 0
 }
 
-// laterHint returns the hint with the longer wait.
-func laterHint(a, b hint, now time.Time) hint {
-	span := func(h hint) time.Duration { return (&fault.Error{Wait: h.wait, ResetAt: h.at}).RetryAfter(now) }
-	if span(b) > span(a) {
-		return b
-	}
-	return a
-}
-
 // parseTime parses a header's value: seconds, a duration such as "6m0s", an HTTP date, an RFC 3339 instant,
 // or Unix time in seconds or milliseconds.
 func parseTime(v string, clock, now time.Time) hint {
@@ -172,11 +164,11 @@ func parseTime(v string, clock, now time.Time) hint {
 		return hint{wait: d}
 	}
 	if n, err := strconv.ParseFloat(v, 64); err == nil {
-		switch {
-		case n > 1e12: // Unix milliseconds
-			return hint{at: localInstant(unixTime(n/1000), clock, now)}
-		case n > unixFloor: // Unix seconds
-			return hint{at: localInstant(unixTime(n), clock, now)}
+		if n > 1e12 { // Unix milliseconds
+			n /= 1000
+		}
+		if n > unixFloor {
+			return hint{at: localInstant(time.Unix(int64(min(n, 1e11)), 0), clock, now)}
 		}
 		return hint{wait: boundedWait(n)}
 	}
@@ -200,24 +192,16 @@ func ParseReset(value string, clock, now time.Time) time.Time {
 	return h.at
 }
 
-// units end the names of fields; the longest first.
-var units = [...]struct {
-	name    string
-	seconds float64
-}{
-	{"milliseconds", 1e-3}, {"millis", 1e-3}, {"ms", 1e-3}, {"seconds", 1}, {"secs", 1}, {"sec", 1}, {"minutes", 60},
-}
-
 // fieldHint reads a body's field, given by its canonical name.
 func fieldHint(field []byte, v string, clock, now time.Time) hint {
 	if len(field) < len("wait") || v == "" {
 		return hint{}
 	}
-	for _, u := range units {
-		if base, ok := bytes.CutSuffix(field, []byte(u.name)); ok && isWaitField(base) {
+	for _, u := range words().fieldUnits {
+		if base, ok := bytes.CutSuffix(field, []byte(u.words)); ok && isWaitField(base) {
 			n, _ := strconv.ParseFloat(v, 64)
 			if n < 1e9 {
-				return hint{wait: boundedWait(n * u.seconds)}
+				return hint{wait: boundedWait(n * u.span.Seconds())}
 			}
 		}
 	}
@@ -229,14 +213,7 @@ func fieldHint(field []byte, v string, clock, now time.Time) hint {
 
 // isWaitField reports whether a field states a wait, or an instant to wait for.
 func isWaitField(field []byte) bool {
-	switch string(field) {
-	case "retrydelay", "quotaresetdelay", "retryafter", "retryin", "retryat", "tryagainin", "waittime", "waitfor", "estimatedtime",
-		"resetsat", "resetat", "resetsin", "resetin", "resetafter", "resetsafter", "resettime", "wait", "cooldown", "cooldownremaining",
-		"backoff", "availablein", "availableat", "nextavailableat", "nextretryat", "retrytime",
-		"quotaresettimestamp", "xratelimitreset", "ratelimitreset":
-		return true
-	}
-	return false
+	return slices.ContainsFunc(words().fields, func(f string) bool { return f == string(field) })
 }
 
 // parseSpan parses a duration with units at the start of a text: "6m0s", "34.07s", "20ms", "58 hours", "1
@@ -253,15 +230,11 @@ func parseSpan(s string) (d time.Duration, rest string, ok bool) {
 			break
 		}
 		word := strings.TrimPrefix(rest[n:], " ")
-		unit := 0
-		for unit < len(word) && 'a' <= word[unit]|0x20 && word[unit]|0x20 <= 'z' {
-			unit++
-		}
-		each, known := unitSeconds(word[:unit])
-		if !known {
+		each, unit := unitAt(word)
+		if unit == 0 {
 			break
 		}
-		seconds += value * each
+		seconds += value * each.Seconds()
 		rest = trimJoints(word[unit:])
 	}
 	return boundedWait(seconds), rest, ok
@@ -283,29 +256,6 @@ func numberLen(s string) int {
 		n++
 	}
 	return n
-}
-
-// unitSeconds returns the length of a unit of time in seconds.
-func unitSeconds(unit string) (float64, bool) {
-	switch unit {
-	case "ms", "millisecond", "milliseconds":
-		return 1e-3, true
-	case "us", "microseconds":
-		return 1e-6, true
-	case "ns":
-		return 1e-9, true
-	case "s", "sec", "secs", "second", "seconds":
-		return 1, true
-	case "m", "min", "mins", "minute", "minutes":
-		return 60, true
-	case "h", "hr", "hrs", "hour", "hours":
-		return 3600, true
-	case "d", "day", "days":
-		return 24 * 3600, true
-	case "w", "week", "weeks":
-		return 7 * 24 * 3600, true
-	}
-	return 0, false
 }
 
 // unixFloor is the least number of seconds that is read as an instant, in 1998, and not as a wait.
@@ -335,14 +285,6 @@ func boundedWait(seconds float64) time.Duration {
 
 // maxUnix is above every Unix time that is meant, in milliseconds as in seconds.
 const maxUnix = 1e14
-
-// unixTime returns the instant of a Unix time within bounds.
-func unixTime(seconds float64) time.Time {
-	if !(seconds < 1e11) {
-		return time.Time{}
-	}
-	return time.Unix(int64(seconds), 0)
-}
 
 // localInstant moves an instant from the provider's clock to ours; past or absurd ones become zero. A provider's
 // clock by which it would be absurd is not believed.

@@ -1,35 +1,15 @@
 package classify
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
-
-// askPhrases precede a wait in a message.
-var askPhrases = [...]string{
-	"again in", "retry in", "retry after", "again after", "wait", "reset after", "reset in", "resets in", "resets after",
-	"available in", "retrying in", "replenished in",
-}
 
 // clauseReach is how far before a duration the asking word may be, in bytes.
 const clauseReach = 48
-
-// prepositions stand between an asking word and the duration.
-var prepositions = map[string]bool{"in": true, "after": true, "within": true, "of": true}
-
-// askingWords make a duration after a preposition a wait: "come back in 3h", "the limit will be reset after
-// 20 s".
-var askingWords = map[string]bool{
-	"again": true, "retry": true, "wait": true, "back": true, "available": true, "ready": true, "try": true,
-	"reset": true, "resets": true, "renew": true, "renews": true, "renewed": true, "refresh": true, "refreshes": true,
-	"replenish": true, "replenishes": true, "refill": true, "refills": true, "resume": true, "resumes": true,
-	"restored": true, "lifted": true, "unblocked": true, "unlocks": true, "expires": true, "reopens": true,
-	"cooldown": true, "cooling": true, "backoff": true, "next": true, "reconnect": true, "loaded": true,
-}
-
-// fillers may stand between the asking words and the duration.
-var fillers = [...]string{":", " ", " about", " approximately", " approx", " roughly", " around", " another", " at least", " for", " ~", " the next", "("}
 
 // textHint reads what a message asks for: "try again in 7m12s", "wait 6 seconds", "resets at
 // 2026-05-15T15:00:00Z". A duration needs its unit, an instant its zone. It searches for the numbers, which
@@ -40,46 +20,34 @@ func textHint(l Layer, clock, now time.Time) hint {
 		if s[i] < '0' || s[i] > '9' {
 			continue
 		}
-		if d, rest, ok := parseWait(s[i:]); ok && (asksForWait(s[:i]) || saysRemaining(rest)) {
+		if d, rest, ok := parseWait(s[i:]); ok && asks(s[:i], rest) {
 			return hint{wait: d}
 		}
 		i += numberLen(s[i:])
 	}
-	return hint{at: textInstant(l.Message, clock, now)}
+	if at := textInstant(l.Message, clock, now); !at.IsZero() {
+		return hint{at: at}
+	}
+	return hint{wait: wordHint(s)}
 }
 
-// asksForWait reports whether a text ends with words that ask for a wait: one of askPhrases, or an asking
+// asksForWait reports whether a text ends with words that ask for a wait: one of vocabulary.asks, or an asking
 // word and then "in", "after" or "for", within one clause.
 func asksForWait(all string) bool {
-	before := trimFillers(all)
-	for _, ask := range askPhrases {
-		if strings.HasSuffix(before, ask) {
-			return true
-		}
+	v, before := words(), trimFillers(all)
+	if slices.ContainsFunc(v.asks, func(w string) bool { return strings.HasSuffix(before, w) }) {
+		return true
 	}
-	clause := before[max(0, len(before)-clauseReach):]
-	if at := strings.LastIndexAny(clause, ".;?!0123456789"); at >= 0 {
-		clause = clause[at+1:]
-	}
+	clause := lastClause(before, ".;?!0123456789")
 	at := len(clause)
 	if !strings.Contains(all[len(before):], "for") { // "for" is a filler, too
 		at = strings.LastIndexByte(clause, ' ')
 	}
-	if at < 0 || at < len(clause) && !prepositions[clause[at+1:]] {
+	if at < 0 || at < len(clause) && !slices.Contains(v.prepositions, clause[at+1:]) {
 		return false
 	}
 	for word := range strings.FieldsSeq(clause[:at]) {
-		if askingWords[strings.TrimRight(word, ",:")] {
-			return true
-		}
-	}
-	return false
-}
-
-// saysRemaining reports whether what follows a duration says that it is still to pass.
-func saysRemaining(rest string) bool {
-	for _, p := range [...]string{"left", "remaining", "from now", "until", "before retry", "before try", "before sending", "before making", "before the next", "and try again", "and retry", "to go"} {
-		if strings.HasPrefix(rest, p) {
+		if slices.Contains(v.asking, strings.TrimRight(word, ",:")) {
 			return true
 		}
 	}
@@ -106,10 +74,12 @@ func parseWait(s string) (d time.Duration, rest string, ok bool) {
 	return boundedWait(seconds), s[end:], err == nil && bad == nil
 }
 
+// trimFillers cuts what may stand between the asking words and the duration.
 func trimFillers(s string) string {
 	for {
 		before := len(s)
-		for _, f := range fillers {
+		s = strings.TrimRight(s, ": (")
+		for _, f := range words().fillers {
 			s = strings.TrimSuffix(s, f)
 		}
 		if len(s) == before {
@@ -139,4 +109,72 @@ func textInstant(s string, clock, now time.Time) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// wordsLimit is how much of a message is searched for waits without a number, in bytes. They stand at its start or
+// near it.
+const wordsLimit = 1 << 10
+
+// wordHint reads a wait without a digit: "try again in half an hour"; 0: it states no such wait.
+func wordHint(folded string) time.Duration {
+	s := folded[:min(len(folded), wordsLimit)]
+	if !containsAny(s, words().amountNouns...) {
+		return 0
+	}
+	for _, a := range words().amounts {
+		for from := 0; ; {
+			at := strings.Index(s[from:], a.words)
+			if at < 0 {
+				break
+			}
+			before, rest := s[:from+at], s[from+at+len(a.words):]
+			whole := before == "" || a.words[0] >= utf8.RuneSelf || !isWord(before[len(before)-1]) // words of scripts without spaces are
+			if whole && asks(before, strings.TrimPrefix(rest, " ")) {
+				return a.span
+			}
+			from += at + len(a.words)
+		}
+	}
+	return 0
+}
+
+// asks reports whether what surrounds a duration says that it is to be waited for.
+func asks(before, rest string) bool {
+	if strings.HasSuffix(strings.TrimSuffix(before, " "), "月") {
+		return false // the day of a date
+	}
+	remains := slices.ContainsFunc(words().remaining, func(w string) bool { return strings.HasPrefix(rest, w) })
+	return remains || asksForWait(before) || containsAny(lastClause(before, ".;?!。；？！0123456789"), words().asksAbroad...)
+}
+
+// lastClause returns the part of a text after the last of the marks, within reach.
+func lastClause(s, marks string) string {
+	s = s[max(0, len(s)-clauseReach):]
+	return s[strings.LastIndexAny(s, marks)+1:]
+}
+
+// unitAt returns the unit of time at the start of a text, and the length of the word that it is or begins; 0: no unit.
+func unitAt(s string) (each time.Duration, n int) {
+	for n < len(s) && isLower(s[n]|0x20) {
+		n++
+	}
+	for _, u := range words().units {
+		if u.words == s[:n] {
+			return u.span, n
+		}
+	}
+	for _, u := range words().unitsAbroad {
+		if !strings.HasPrefix(s, u.words) {
+			continue
+		}
+		n = len(u.words)
+		if r, _ := utf8.DecodeRuneInString(u.words); r >= '⺀' { // a script without spaces
+			return u.span, n
+		}
+		for n < len(s) && s[n] != ' ' && (isWord(s[n]) || s[n] >= utf8.RuneSelf) { // the ending
+			n++
+		}
+		return u.span, n
+	}
+	return 0, 0
 }

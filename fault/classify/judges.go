@@ -4,24 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync"
 
 	"github.com/ridethrough/ridethrough/fault"
 )
-
-// allRules holds every table. Where two have a text in common, the earlier one decides; texts that many
-// vendors use come last. It is built on first use: a program that never sees a fault pays nothing.
-var allRules = sync.OnceValue(func() *index {
-	return newIndex(
-		&imageTexts, &anthropic, &openai, &azure, &gemini, &bedrock, &ollama, &lmstudio, &openrouter, &groq, &mistral, &deepseek, &xai, &cerebras, &together,
-		&fireworks, &kimi, &qwen, &zhipu, &minimax, &ark, &copilot, &cohere, &baidu, &stops, &vllm, &relay, &grpc, &workersAI, &cloudflare, &gatewayPages, &chineseTexts, &nonJSONTexts, &runtimeTexts,
-		&commonTexts, &networkTexts, &curlTexts, &wordingTexts, wordPairs(), chineseWords(), asianWords(), germanWords(), romanceWords(), russianWords(), failureWords(),
-		&sizeTexts, &requestTexts, &gatewayTexts,
-	)
-})
-
-// failureRules holds the texts that say no more than a status does.
-var failureRules = sync.OnceValue(func() *index { return newIndex(&failureTexts) })
 
 // judgeContext decides by the end of a context: the caller left, or a time limit of this program expired. A
 // dialer's timeout claims to be a context's; that one is the network's.
@@ -88,7 +73,7 @@ func lookUp(in map[string][]rule, name string, status int, l Layer) (Ruling, boo
 	rules := rulesNamed(in, name)
 	for i := range rules {
 		if r := &rules[i]; r.matches(status, l) {
-			return r.ruling(), true
+			return r.Ruling, true
 		}
 	}
 	return Ruling{}, false
@@ -137,10 +122,9 @@ func judgeHeader(e Evidence) (Ruling, bool) {
 	if len(e.Header) == 0 {
 		return Ruling{}, false
 	}
-	header := allRules().headers
-	for i := range header {
-		if r := &header[i]; e.Header.Get(r.name) == r.text {
-			return r.ruling(), true
+	for _, h := range allRules().headers {
+		if e.Header.Get(h.name) == h.value {
+			return h.Ruling, true
 		}
 	}
 	return Ruling{}, false
@@ -152,7 +136,7 @@ func judgeText(e Evidence) (Ruling, bool) {
 		if r, ok := judgeOversized(l); ok {
 			return r, true
 		}
-		if r, ok := allRules().match(l.folded, func(r *rule) bool { return e.accepts(l, r) }); ok {
+		if r, ok := allRules().texts.match(l.folded, func(r *rule) bool { return e.objection(l, r) == "" }); ok {
 			return r, true
 		}
 		if r, ok := judgeOverlong(l, e.Status); ok {
@@ -170,7 +154,7 @@ func judgeNameText(e Evidence) (Ruling, bool) {
 			if name == "" || len(name) > 128 {
 				continue
 			}
-			if r, ok := allRules().match(fold(name), func(r *rule) bool { return e.accepts(l, r) }); ok {
+			if r, ok := allRules().texts.match(fold(name), func(r *rule) bool { return e.objection(l, r) == "" }); ok {
 				r.Guessed = true
 				return r, true
 			}
@@ -182,15 +166,12 @@ func judgeNameText(e Evidence) (Ruling, bool) {
 // judgeFailureText decides by the wording of a failure where not even a status is known.
 func judgeFailureText(e Evidence) (Ruling, bool) {
 	for _, l := range e.Layers {
-		if r, ok := failureRules().match(l.folded, func(*rule) bool { return true }); ok {
+		if r, ok := allRules().failures.match(l.folded, func(*rule) bool { return true }); ok {
 			return r, true
 		}
 	}
 	return Ruling{}, false
 }
-
-// accepts reports whether a rule's text counts as evidence.
-func (e Evidence) accepts(l Layer, r *rule) bool { return e.objection(l, r) == "" }
 
 // objection returns why a rule's text does not count as evidence; "": it does. A server cannot know that our
 // caller left; some tables are about other statuses; and a text about a parameter of the request describes
@@ -199,25 +180,46 @@ func (e Evidence) objection(l Layer, r *rule) string {
 	switch {
 	case r.status != 0 && r.status != e.Status && r.status != l.Status:
 		return "another status is meant"
-	case r.kind == fault.Canceled:
+	case r.Kind == fault.Canceled:
 		if e.Err == nil {
 			return "a server cannot know that the caller left"
 		}
 		return ""
-	case r.exceptStatus != nil && r.exceptStatus(e.Status):
+	case !r.table.counts(e.Status):
 		return "it says nothing with this status"
-	case r.shape != nil && !r.shape(l):
-		return "the number is another vendor's"
-	case r.sure < e.proof(r.kind) || r.final && e.Status >= 500:
+	case !r.inForm(l):
+		return foreignNumber
+	case !r.proves(l, e.proof(r.Kind)) || r.Final && e.Status >= 500:
 		return tooWeak
-	case l.Param != "" && isClientError(e.Status) && e.Status != 429 && fault.Transient.Has(r.kind):
+	case r.Guessed && r.Kind == fault.TooLong && e.hint != (hint{}):
+		return "no wait makes a payload smaller, and one is stated"
+	case l.Param != "" && e.Status/100 == 4 && e.Status != 429 && fault.Transient.Has(r.Kind):
 		return "it is about a parameter of the request"
 	}
 	return ""
 }
 
-// tooWeak is the objection to a text that proves less than it takes to overrule the status.
-const tooWeak = "it proves too little against this status"
+// Objections to a number in the form of another vendor's errors, and to a text that proves less than it takes to
+// overrule the status.
+const (
+	foreignNumber = "the number is another vendor's"
+	tooWeak       = "it proves too little against this status"
+)
+
+// proves reports whether a rule's text in a message is as sure as it takes, in percent.
+func (r *rule) proves(l Layer, proof int) bool { return r.Sure >= proof || r.sureIn(l) >= proof }
+
+// accountProof is how much it proves, in percent, that an account is spent or may not use a model, where a message
+// says no more. One that speaks of something that failed may only name what could not be read.
+const accountProof = 85
+
+// sureIn returns how much a rule's text proves in a message, in percent.
+func (r *rule) sureIn(l Layer) int {
+	if r.account && r.Sure < accountProof && !containsAny(l.folded, words().failing...) {
+		return accountProof
+	}
+	return r.Sure
+}
 
 // serverProof and throttleProof are how much a text must prove, in percent, to make a 5xx or a 429 final.
 const serverProof, throttleProof = 80, 40
@@ -244,6 +246,3 @@ func (e Evidence) contradicts(kind fault.Kind) bool {
 	refused := e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 	return refused && fault.Transient.Has(kind) && e.hint == (hint{})
 }
-
-// isClientError reports whether a status is a 4xx: a response, so not a broken connection.
-func isClientError(status int) bool { return status >= 400 && status < 500 }

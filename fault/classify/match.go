@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// phrase is a part of a row's text, and how far it may be behind the part before.
+// phrase is a part of a row's text, and how far it may be from the part before.
 type phrase struct {
 	text  string
 	reach int
@@ -24,17 +24,11 @@ func containsPhrases(folded string, phrases []phrase) bool {
 		if at < 0 {
 			return false
 		}
-		if startsWithPhrases(folded[at:], phrases) {
+		if phrasesLen(folded[at:], phrases) > 0 {
 			return true
 		}
 		folded = folded[at+1:]
 	}
-}
-
-// startsWithPhrases reports whether a folded text starts with the first phrase and has the others within
-// reach.
-func startsWithPhrases(folded string, phrases []phrase) bool {
-	return phrasesLen(folded, phrases) > 0
 }
 
 // phrasesLen returns the length of the first phrase at the start of a folded text up to the last one, which are
@@ -57,17 +51,15 @@ func phrasesLen(folded string, phrases []phrase) int {
 
 // phraseIndex finds rules by the first bytes of the word that they start with.
 type phraseIndex struct {
-	slots [1 << 12]uint16 // by the hash of those bytes, an index into lists; 0 is the empty list
-	lists [][]phraseRule
+	lists map[string][]phraseRule
 	count int
 }
 
-// phraseRule is a rule in such a list, with what is compared first.
+// phraseRule is a rule in such a list.
 type phraseRule struct {
-	key, mask uint64 // the first eight bytes of its first phrase, and which of them count
-	order     int    // the smallest decides
-	whole     int    // the length of a phrase that is one short word and must match a whole word; 0: any other
-	rule      *rule
+	order int // the smallest decides
+	whole int // the length of a phrase that is one short word and must match a whole word; 0: any other
+	rule  *rule
 }
 
 // stemLen is how many bytes of a word it is found by. A phrase of one longer word matches all words that
@@ -78,65 +70,49 @@ const stemLen = 4
 func (x *phraseIndex) add(r *rule) {
 	x.count++
 	start := r.phrases[0].text
-	slot := &x.slots[hash(start[:wordLen(start)])]
-	if *slot == 0 {
-		*slot = uint16(len(x.lists))
-		x.lists = append(x.lists, nil)
-	}
-	s := phraseRule{key: firstEight(start), mask: ^uint64(0), order: x.count, rule: r}
-	if len(start) < 8 {
-		s.mask = 1<<(8*len(start)) - 1
-	}
+	s := phraseRule{order: x.count, rule: r}
 	if len(start) < stemLen && wordLen(start) == len(start) {
 		s.whole = len(start)
 	}
-	x.lists[*slot] = append(x.lists[*slot], s)
+	of := stem(start[:wordLen(start)])
+	x.lists[of] = append(x.lists[of], s)
 }
 
-// firstEight returns the first eight bytes of a text as one number, the first lowest.
-func firstEight(s string) (n uint64) {
-	if len(s) >= 8 {
-		return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-	}
-	for i := range len(s) {
-		n |= uint64(s[i]) << (8 * i)
-	}
-	return n
-}
+// stem returns the first bytes of a word.
+func stem(w string) string { return w[:min(len(w), stemLen)] }
 
 // match returns the ruling of the first rule in precedence whose text is in the folded text and is accepted.
-func (x *index) match(folded string, accept func(*rule) bool) (Ruling, bool) {
+func (x *phraseIndex) match(folded string, accept func(*rule) bool) (Ruling, bool) {
 	var best *phraseRule
-	for i := 0; i < len(folded); {
-		if c := folded[i]; c < utf8.RuneSelf && !wordBytes[c] {
-			i++
-			continue
-		}
-		n := wordLen(folded[i:])
-		if slot := x.texts.slots[hash(folded[i:i+n])]; slot != 0 {
-			best = firstMatch(x.texts.lists[slot], best, folded[i:], n, accept)
-		}
-		i += n
-	}
+	x.eachWord(folded, func(list []phraseRule, rest string, n int) { best = firstMatch(list, best, rest, n, accept) })
 	if best == nil {
 		return Ruling{}, false
 	}
-	return best.rule.ruling(), true
+	return best.rule.Ruling, true
 }
 
 // all calls found with each rule whose text is in the folded text, and the words that match.
-func (x *index) all(folded string, found func(r *rule, words string, order int)) {
+func (x *phraseIndex) all(folded string, found func(r *rule, words string, order int)) {
+	x.eachWord(folded, func(list []phraseRule, rest string, n int) {
+		for _, s := range list {
+			if end := phrasesLen(rest, s.rule.phrases); end > 0 && (s.whole == 0 || s.whole == n) {
+				found(s.rule, rest[:end], s.order)
+			}
+		}
+	})
+}
+
+// eachWord calls visit for each word of a folded text: with the rules that may match there, the text from there on,
+// and the length of the word.
+func (x *phraseIndex) eachWord(folded string, visit func(list []phraseRule, rest string, n int)) {
 	for i := 0; i < len(folded); {
 		if c := folded[i]; c < utf8.RuneSelf && !wordBytes[c] {
 			i++
 			continue
 		}
 		n := wordLen(folded[i:])
-		for _, s := range x.texts.lists[x.texts.slots[hash(folded[i:i+n])]] {
-			if end := phrasesLen(folded[i:], s.rule.phrases); end > 0 && (s.whole == 0 || s.whole == n) {
-				found(s.rule, folded[i:i+end], s.order)
-			}
+		if list := x.lists[stem(folded[i:i+n])]; list != nil {
+			visit(list, folded[i:], n)
 		}
 		i += n
 	}
@@ -145,26 +121,16 @@ func (x *index) all(folded string, found func(r *rule, words string, order int))
 // firstMatch returns the first rule of the list that matches at the start of a text whose first word has n
 // bytes, if it precedes the best so far.
 func firstMatch(list []phraseRule, best *phraseRule, text string, n int, accept func(*rule) bool) *phraseRule {
-	first := firstEight(text)
 	for i := range list {
 		s := &list[i]
 		if best != nil && s.order > best.order {
 			break
 		}
-		if first&s.mask == s.key && (s.whole == 0 || s.whole == n) && startsWithPhrases(text, s.rule.phrases) && accept(s.rule) {
+		if (s.whole == 0 || s.whole == n) && phrasesLen(text, s.rule.phrases) > 0 && accept(s.rule) {
 			return s
 		}
 	}
 	return best
-}
-
-// hash returns a small number for the first bytes of a word.
-func hash(w string) int {
-	h := uint32(0)
-	for i := range min(len(w), stemLen) {
-		h = h<<8 | uint32(w[i])
-	}
-	return int(h * 2654435761 >> 20)
 }
 
 // fold makes texts comparable: lower case, no backticks, and a space for each separator inside names. So
@@ -222,6 +188,11 @@ func splitPhrases(text string) []phrase {
 		rest = rest[at+1:]
 	}
 }
+
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
+func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+func isWord(c byte) bool  { return isLower(c|0x20) || isDigit(c) }
 
 // wordLen returns the length of the word at the start of a text; 0: none. Outside ASCII each letter is a
 // word: Chinese has no spaces.

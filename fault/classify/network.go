@@ -15,15 +15,13 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// networkError is one way in which a call ends without a response.
-type networkError struct {
+// networkErrors are the ways in which a call ends without a response, in the order in which they are asked about: wrong
+// settings, timeouts, broken connections.
+var networkErrors = [...]struct {
 	is   func(error) bool
 	kind fault.Kind
 	rule string
-}
-
-// networkErrors are checked in this order: wrong settings, timeouts, broken connections.
-var networkErrors = [...]networkError{
+}{
 	{is(http.ErrSchemeMismatch), fault.Invalid, "network/https to a plain port"},
 	{as[tls.RecordHeaderError], fault.Invalid, "network/no tls there"},
 	{as[*tls.CertificateVerificationError], fault.Invalid, "network/certificate"},
@@ -40,7 +38,7 @@ var networkErrors = [...]networkError{
 
 	{is(syscall.ETIMEDOUT), fault.UpstreamTimeout, "network/ETIMEDOUT"},
 	{isDNSTimeout, fault.UpstreamTimeout, "network/dns timeout"},
-	{isDialTimeout, fault.UpstreamTimeout, "network/dial timeout"},
+	{func(err error) bool { return isDial(err) && isTimeout(err) }, fault.UpstreamTimeout, "network/dial timeout"},
 	{is(os.ErrDeadlineExceeded), fault.Timeout, "network/deadline of the connection"},
 	{isClientTimeout, fault.Timeout, "network/limit of the client"},
 
@@ -96,8 +94,6 @@ func isDial(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
 }
-
-func isDialTimeout(err error) bool { return isDial(err) && isTimeout(err) }
 
 func isDNSTimeout(err error) bool {
 	d, ok := errors.AsType[*net.DNSError](err)

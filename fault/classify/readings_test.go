@@ -89,6 +89,79 @@ func TestFromResponse_WeakProseKeepsServerFaultTransient(t *testing.T) {
 	}
 }
 
+func TestFromResponse_AccountAloneOverrulesServerFault(t *testing.T) {
+	tests := []struct {
+		status int
+		body   string
+		want   fault.Kind
+	}{
+		{500, `{"error":"Your wallet is empty, please top up your wallet"}`, fault.Quota},
+		{503, `{"error":true,"message":"Organization org_1 has insufficient credits"}`, fault.Quota},
+		{502, "Your monthly budget is exhausted", fault.Quota},
+		{503, "Model 'm' is not available on your plan.", fault.Refused},
+		{500, "This key has no access to the model m", fault.Refused},
+		{503, "this group only allows Claude Code clients", fault.Refused},
+		{429, "Your plan does not include this model. Upgrade to use it.", fault.Refused},
+
+		{503, "retry budget exceeded", fault.Overloaded},
+		{503, "exceeded the latency budget of 30 s", fault.Overloaded},
+		{500, "[Errno 122] Disk quota exceeded", fault.Unavailable},
+		{500, "Your balance is empty or the billing service is down", fault.Unavailable},
+		{503, "The model is not available on any tier right now", fault.Overloaded},
+		{503, "blocked by the policy of the circuit breaker", fault.Overloaded},
+		{500, "missing key: choices", fault.Unavailable},
+		{500, "invalid cache key", fault.Unavailable},
+		{429, "Slow down. Upgrade your plan for more.", fault.RateLimited},
+	}
+	for _, tt := range tests {
+		if f := classify.FromResponse(tt.status, nil, []byte(tt.body), start); f.Kind != tt.want {
+			t.Errorf("FromResponse(%d, %s): kind %v by %s, want %v", tt.status, tt.body, f.Kind, f.Rule, tt.want)
+		}
+	}
+}
+
+func TestFromResponse_ConflictsOfAMomentPass(t *testing.T) {
+	tests := []struct {
+		status int
+		says   string
+		want   fault.Kind
+	}{
+		{409, "Thread is already running a task", fault.RateLimited},
+		{409, "The model is busy until active requests finish", fault.RateLimited},
+		{409, "Another operation is being performed on the account", fault.RateLimited},
+		{400, "Thread t already has an active run r", fault.RateLimited},
+		{422, "Thread is already running a task", fault.RateLimited},
+		{409, "The thread t already exists", fault.Invalid},
+		{409, "duplicate key", fault.Invalid},
+		{409, "conflict", fault.Unknown},
+		{400, "tools: the name already exists", fault.Invalid},
+		{400, "messages: a tool call is in progress, its result is missing", fault.Invalid},
+	}
+	for _, tt := range tests {
+		if f := classify.FromResponse(tt.status, nil, []byte(tt.says), start); f.Kind != tt.want {
+			t.Errorf("FromResponse(%d, %s): kind %v by %s, want %v", tt.status, tt.says, f.Kind, f.Rule, tt.want)
+		}
+	}
+}
+
+func TestFromResponse_StatusBeforeQuotedCause(t *testing.T) {
+	tests := []struct {
+		status int
+		body   string
+		want   fault.Kind
+	}{
+		{500, `{"error":{"message":"Error code: 403 - {'error': {'message': 'no'}}"}}`, fault.Refused},
+		{502, `refresh failed: status 401, body: {"error":{"code":"x"}}`, fault.Auth},
+		{500, `{"error":{"message":"Error code: 429 - {'error': {'message': 'no'}}"}}`, fault.RateLimited},
+		{500, `{"error":{"message":"worker 401 died: {'message': 'no'}"}}`, fault.Unavailable},
+	}
+	for _, tt := range tests {
+		if f := classify.FromResponse(tt.status, nil, []byte(tt.body), start); f.Kind != tt.want {
+			t.Errorf("FromResponse(%d, %s): kind %v by %s, want %v", tt.status, tt.body, f.Kind, f.Rule, tt.want)
+		}
+	}
+}
+
 func TestOf_HeadCutShortIsUnavailable(t *testing.T) {
 	for _, text := range []string{
 		`net/http: HTTP/1.x transport connection broken: malformed MIME header: missing colon: "Content-Ty"`,

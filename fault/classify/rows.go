@@ -25,20 +25,14 @@ type Row struct {
 
 // Rows returns a judge that decides by the first row that matches.
 func Rows(rows []Row) Judge {
-	type ready struct {
-		Row
-		text []phrase
-	}
-	all := make([]ready, len(rows))
+	rows = slices.Clone(rows)
+	texts := make([][]phrase, len(rows))
 	for i, r := range rows {
-		all[i].Row = r
-		if r.Text != "" {
-			all[i].text = phrasesIn(r.Text)
-		}
+		texts[i] = phrasesIn(r.Text)
 	}
 	return func(e Evidence) (Ruling, bool) {
-		for _, r := range all {
-			if r.matches(e, r.text) {
+		for i, r := range rows {
+			if r.matches(e, texts[i]) {
 				return Ruling{Kind: r.Kind, Rule: r.Rule, Reason: r.Note, Wait: r.Wait, Sure: certain}, true
 			}
 		}
@@ -48,27 +42,22 @@ func Rows(rows []Row) Judge {
 
 // matches reports whether the row's conditions hold; text is its text, prepared.
 func (r Row) matches(e Evidence, text []phrase) bool {
-	says := func(l Layer) bool { return containsPhrases(l.folded, text) }
+	anyLayer := func(is func(Layer) bool) bool { return slices.ContainsFunc(e.Layers, is) }
 	switch {
 	case r.Status == 0 && r.Code == "" && r.Type == "" && r.Text == "":
 		return false
 	case r.Provider != "" && r.Provider != e.Provider,
 		r.Status != 0 && r.Status != e.Status && r.Status != e.innermostStatus(),
-		r.Code != "" && !e.named(r.Code, func(l Layer) []string { return []string{l.Code, l.Reason} }),
-		r.Type != "" && !e.named(r.Type, func(l Layer) []string { return []string{l.Type} }),
-		r.Text != "" && (len(text) == 0 || !slices.ContainsFunc(e.Layers, says)):
+		r.Code != "" && !anyLayer(func(l Layer) bool { return sameName(l.Code, r.Code) || sameName(l.Reason, r.Code) }),
+		r.Type != "" && !anyLayer(func(l Layer) bool { return sameName(l.Type, r.Type) }),
+		r.Text != "" && (len(text) == 0 || !anyLayer(func(l Layer) bool { return containsPhrases(l.folded, text) })):
 		return false
 	}
 	return true
 }
 
-// named reports whether any layer has a name among those that of returns.
-func (e Evidence) named(name string, of func(Layer) []string) bool {
-	want := canonicalName(name)
-	return slices.ContainsFunc(e.Layers, func(l Layer) bool {
-		return slices.ContainsFunc(of(l), func(has string) bool { return has != "" && canonicalName(has) == want })
-	})
-}
+// sameName reports whether an error has a name.
+func sameName(has, want string) bool { return has != "" && canonicalName(has) == canonicalName(want) }
 
 // phrasesIn returns the phrases of a user's text, which may begin or end with an asterisk; none: it has no words.
 func phrasesIn(text string) []phrase {

@@ -25,7 +25,10 @@ var gathered []byte
 var unseen []byte
 
 // floor is the lowest score that passes, in percent.
-var floor = struct{ retry, class, wait float64 }{retry: 98, class: 97, wait: 97}
+type floor struct{ retry, class, wait float64 }
+
+// wellKnown is the floor of the errors that the rules have been written with, or have been measured by for long.
+var wellKnown = floor{retry: 98, class: 97, wait: 97}
 
 // readShapes returns the cases of testdata/shapes.jsonl.
 func readShapes(t *testing.T) []specimen { return readSpecimens(t, gathered) }
@@ -46,12 +49,12 @@ func readSpecimens(t *testing.T, file []byte) []specimen {
 	}
 }
 
-func TestClassifier_Shapes(t *testing.T) { score(t, readShapes(t)) }
+func TestClassifier_Shapes(t *testing.T) { score(t, readShapes(t), wellKnown) }
 
-func TestClassifier_UnseenWordings(t *testing.T) { score(t, readSpecimens(t, unseen)) }
+func TestClassifier_UnseenWordings(t *testing.T) { score(t, readSpecimens(t, unseen), wellKnown) }
 
 // score classifies specimens and wants the floor of them right.
-func score(t *testing.T, all []specimen) {
+func score(t *testing.T, all []specimen, floor floor) {
 	t.Helper()
 	scores := map[string]*tally{}
 	for _, s := range all {

@@ -42,7 +42,7 @@ func currentMore(folded string) bool {
 	return limit > 0 && current > 2*limit
 }
 
-// numberAfter returns the number after a label and what follows it, within reach; 0: there is none.
+// numberAfter returns the number after a label and what follows it, within reach; 0: none.
 func numberAfter(s, label string) (float64, string) {
 	_, rest, ok := strings.Cut(s, label)
 	if !ok {
@@ -84,7 +84,7 @@ func containsAny(s string, words ...string) bool {
 }
 
 // firstAmount returns the first number of at least three digits in a text, which may contain commas, and
-// what follows it; 0: there is none.
+// what follows it; 0: none.
 func firstAmount(s string) (value int, rest string) {
 	for i := 0; i < len(s); i++ {
 		n, digits := 0, 0

@@ -2,49 +2,15 @@ package classify
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// plainStatuses have one meaning, whatever the body says.
-var plainStatuses = map[int]Ruling{
-	408: {Kind: fault.UpstreamTimeout, Rule: "status/408", Reason: "the server waited too long, RFC 9110"},
-	504: {Kind: fault.UpstreamTimeout, Rule: "status/504", Reason: "a gateway waited too long, RFC 9110"},
-	522: {Kind: fault.UpstreamTimeout, Rule: "status/522", Reason: "Cloudflare could not connect to the origin in time"},
-	524: {Kind: fault.UpstreamTimeout, Rule: "status/524", Reason: "Cloudflare waited 100 s for the origin"},
-	529: {Kind: fault.Overloaded, Rule: "status/529", Reason: "the site is overloaded, by custom"},
-}
-
-// statuses are those whose meaning differs from that of their class. Texts are asked before them.
-var statuses = map[int]Ruling{
-	401: {Kind: fault.Auth, Rule: "status/401"},
-	402: {Kind: fault.Quota, Rule: "status/402", Reason: "payment required"},
-	403: {Kind: fault.Refused, Rule: "status/403"},
-	407: {Kind: fault.Auth, Rule: "status/407", Reason: "a proxy requires credentials"},
-	409: {Kind: fault.Unknown, Rule: "status/409", Reason: "a conflict that may or may not pass"},
-	413: {Kind: fault.TooLong, Rule: "status/413"},
-	421: {Kind: fault.Unavailable, Rule: "status/421", Reason: "misdirected: another connection may work"},
-	424: {Kind: fault.Unavailable, Rule: "status/424", Reason: "a dependency failed: usually the model"},
-	425: {Kind: fault.Unavailable, Rule: "status/425", Reason: "too early: not in 0-RTT, RFC 8470"},
-	429: {Kind: fault.RateLimited, Rule: "status/429"},
-	444: {Kind: fault.Unavailable, Rule: "status/444", Reason: "nginx closed the connection"},
-	446: {Kind: fault.Refused, Rule: "status/446", Reason: "a Portkey guardrail"},
-	451: {Kind: fault.Refused, Rule: "status/451", Reason: "legal reasons"},
-	499: {Kind: fault.Canceled, Rule: "status/499", Reason: "the server's client closed the connection"},
-	501: {Kind: fault.Invalid, Rule: "status/501", Reason: "the server does not implement the method"},
-	503: {Kind: fault.Overloaded, Rule: "status/503", Reason: "overload or maintenance, RFC 9110"},
-	505: {Kind: fault.Invalid, Rule: "status/505", Reason: "the server does not support this version of HTTP"},
-	509: {Kind: fault.Quota, Rule: "status/509", Reason: "the site's bandwidth is spent, by custom"},
-	511: {Kind: fault.Auth, Rule: "status/511", Reason: "the network requires a login"},
-	526: {Kind: fault.Invalid, Rule: "status/526", Reason: "Cloudflare rejects the origin's certificate: it has to be renewed"},
-	598: {Kind: fault.UpstreamTimeout, Rule: "status/598", Reason: "a proxy's read timeout, by custom"},
-	599: {Kind: fault.UpstreamTimeout, Rule: "status/599", Reason: "a proxy's connect timeout, by custom"},
-}
-
 // judgePlainStatus decides by a status with one meaning.
 func judgePlainStatus(e Evidence) (Ruling, bool) {
-	r, ok := plainStatuses[e.innermostStatus()]
+	r, ok := allRules().plainStatuses[e.innermostStatus()]
 	return r, ok
 }
 
@@ -66,25 +32,15 @@ func judgeStatus(e Evidence) (Ruling, bool) {
 
 // byStatus returns the meaning of a status: its own, or that of its class.
 func byStatus(status int) (Ruling, bool) {
-	if r, ok := plainStatuses[status]; ok {
-		return r, true
+	r, ok := allRules().statuses[status]
+	if !ok {
+		r, ok = allRules().statuses[classOf(status)]
 	}
-	if r, ok := statuses[status]; ok {
-		return r, true
-	}
-	switch {
-	case status >= 500:
-		return Ruling{Kind: fault.Unavailable, Rule: "status/5xx"}, true
-	case status >= 400:
-		return Ruling{Kind: fault.Invalid, Rule: "status/4xx"}, true
-	case status >= 300:
-		return Ruling{Kind: fault.Invalid, Rule: "status/3xx", Reason: "a redirect"}, true
-	}
-	return Ruling{}, false
+	return r, ok
 }
 
 // statusIn finds the status that a message states: "status code: 429", "[400 Bad Request]", "API error
-// (503)", "502 Bad Gateway". A number alone proves nothing. 0: there is none.
+// (503)", "502 Bad Gateway". A number alone proves nothing. 0: none.
 func statusIn(s string) int {
 	s = s[:min(len(s), textLimit)]
 	for i := 0; i+3 <= len(s); i++ {
@@ -99,7 +55,7 @@ func statusIn(s string) int {
 }
 
 // refusalIn finds a 4xx with its reason phrase in the message of a 5xx: "upstream: 401 Unauthorized". It is the
-// cause that the 5xx wraps. 0: there is none.
+// cause that the 5xx wraps. 0: none.
 func refusalIn(s string) int {
 	s = s[:min(len(s), textLimit)]
 	for {
@@ -125,10 +81,5 @@ func introducesStatus(before, behind string, n int) bool {
 	}
 	near := before[max(0, len(before)-24):] // bounded, or many numbers would make this quadratic
 	word := strings.ToLower(strings.TrimRight(near, " :=[('\""))
-	for _, w := range [...]string{"status", "status code", "error code", "error", "http", "statuscode", "http/1.1", "http/2", "failed", "failure", "response", "request", "exception"} {
-		if strings.HasSuffix(word, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words().statusNames, func(w string) bool { return strings.HasSuffix(word, w) })
 }

@@ -116,7 +116,7 @@ func TestFromResponse_UnlistedWordings(t *testing.T) {
 		{400, "Unsupported value: reasoning_effort xhigh", fault.Invalid},
 		{400, "Could not decode image", fault.Invalid},
 		{400, "The file id file-123 does not exist", fault.Invalid},
-		{409, "Another request for this conversation is in progress", fault.Unknown},
+		{409, "Another request for this conversation is in progress", fault.RateLimited},
 		{503, "Service shutting down for deploy", fault.Overloaded},
 		{503, "circuit breaker open for provider openai", fault.Overloaded},
 		{502, "all providers failed: anthropic 529 overloaded, openai 503", fault.Overloaded},

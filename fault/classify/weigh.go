@@ -59,6 +59,7 @@ const (
 	certain   = 100
 	broadName = 80
 	weakName  = 60
+	topic     = 60 // a text that only names what it is about: "credit balance" is also in the name of a service
 	anyStatus = 50
 )
 
@@ -87,7 +88,7 @@ func (c Classifier) Weigh(e Evidence) []Sign {
 	switch status := e.innermostStatus(); {
 	case status < 400:
 		w.ask(failureStep, "text", "", judgeFailureText)
-	case plainStatuses[status].Rule == "":
+	case allRules().plainStatuses[status].Rule == "":
 		w.ask(statusStep, "status", strconv.Itoa(status), judgeStatus)
 	}
 	r, own := c.decide(e)
@@ -123,64 +124,61 @@ func (w *weighing) ask(at step, from, found string, judge Judge) {
 	w.signs = append(w.signs, Sign{From: from, Found: found, Kind: r.Kind, Sure: sure, Rule: r.Rule, step: at})
 }
 
-// names adds what is known of every code, type and reason.
+// names adds what is known of every code, type and reason, and of the names in a message that stands alone.
 func (w *weighing) names() {
 	all := allRules()
+	indexes := [...]nameIndex{{all.names, nameStep, certain}, {all.broadNames, broadNameStep, broadName}, {all.weakNames, broadNameStep, weakName}}
 	for _, l := range w.e.Layers {
 		for _, n := range [...]struct{ from, name string }{{"code", l.Code}, {"type", l.Type}, {"reason", l.Reason}} {
 			if n.name == "" {
 				continue
 			}
-			for _, in := range [...]struct {
-				rules map[string][]rule
-				at    step
-				sure  int
-			}{{all.names, nameStep, certain}, {all.broadNames, broadNameStep, broadName}, {all.weakNames, broadNameStep, weakName}} {
-				w.name(l, n.from, n.name, in.rules, in.at, in.sure)
+			for _, in := range indexes {
+				w.name(l, n.from, n.name, in)
 			}
 		}
-		if l.Code == "" && l.Type == "" {
-			w.nameWithin(l, all.names, nameStep, certain)
-			w.nameWithin(l, all.broadNames, broadNameStep, broadName)
-			w.nameWithin(l, all.weakNames, broadNameStep, weakName)
+		if l.Code != "" || l.Type != "" {
+			continue
+		}
+		for _, in := range indexes {
+			if r, ok := byNameWithin(in.rules, w.e.Status, l); ok {
+				_, name, _ := strings.Cut(r.Rule, "/")
+				w.signs = append(w.signs, Sign{From: "text", Found: name, Kind: r.Kind, Sure: in.sure, Rule: r.Rule, step: in.step})
+			}
 		}
 	}
 }
 
-// nameWithin adds what one index says about the words of a message that look like identifiers.
-func (w *weighing) nameWithin(l Layer, in map[string][]rule, at step, sure int) {
-	if r, ok := byNameWithin(in, w.e.Status, l); ok {
-		_, name, _ := strings.Cut(r.Rule, "/")
-		w.signs = append(w.signs, Sign{From: "text", Found: name, Kind: r.Kind, Sure: sure, Rule: r.Rule, step: at})
-	}
+// nameIndex is the rules of one sort of names, and how much those prove.
+type nameIndex struct {
+	rules map[string][]rule
+	step  step
+	sure  int
 }
 
-// name adds what one index says about a name.
-func (w *weighing) name(l Layer, from, name string, in map[string][]rule, at step, sure int) {
-	r, ok := lookUp(in, name, w.e.Status, l)
+// name adds what one index says about a name, and what a number would say if it were that of another vendor.
+func (w *weighing) name(l Layer, from, name string, in nameIndex) {
+	s := Sign{From: from, Found: clean(name, 128), step: in.step}
+	r, ok := lookUp(in.rules, name, w.e.Status, l)
 	if !ok {
-		w.foreign(l, from, name, in, at)
-	}
-	if !ok || slices.ContainsFunc(w.signs, func(s Sign) bool { return s.Rule == r.Rule }) {
+		for _, r := range rulesNamed(in.rules, name) {
+			if !r.inForm(l) {
+				s.Kind, s.Rule, s.Because = r.Kind, r.Rule, foreignNumber
+				w.signs = append(w.signs, s)
+			}
+		}
 		return
 	}
-	s := Sign{From: from, Found: clean(name, 128), Kind: r.Kind, Sure: sure, Rule: r.Rule, step: at}
-	switch {
-	case sure == weakName && w.e.Status >= 400 && !l.quoted:
+	if slices.ContainsFunc(w.signs, func(s Sign) bool { return s.Rule == r.Rule }) {
+		return
+	}
+	switch s.Kind, s.Rule, s.Sure = r.Kind, r.Rule, in.sure; {
+	case in.sure == weakName && w.e.Status >= 400 && !l.quoted:
 		s.Because = "it says less than the status"
-	case at == broadNameStep && w.e.contradicts(r.Kind):
-		s.Because = objectionOf(tooWeak, sure, certain)
+	case in.step == broadNameStep && w.e.contradicts(r.Kind):
+		s.Because = objectionOf(tooWeak, in.sure, certain)
 	}
 	w.signs = append(w.signs, s)
-}
-
-// foreign adds what a number would say if it were that of another vendor.
-func (w *weighing) foreign(l Layer, from, name string, in map[string][]rule, at step) {
-	for _, r := range rulesNamed(in, name) {
-		if r.shape != nil && !r.shape(l) {
-			w.signs = append(w.signs, Sign{From: from, Found: clean(name, 128), Kind: r.kind, Rule: r.id, Because: "the number is another vendor's", step: at})
-		}
-	}
 }
 
 // texts adds every text of the tables that is in a message.
@@ -190,32 +188,24 @@ func (w *weighing) texts() {
 		if r, ok := judgeOversized(l); ok {
 			w.signs = append(w.signs, Sign{From: "text", Found: clean(l.Message, 80), Kind: r.Kind, Sure: certain, Rule: r.Rule, step: textStep, order: i << 16})
 		}
-		allRules().all(l.folded, func(r *rule, words string, order int) {
+		allRules().texts.all(l.folded, func(r *rule, words string, order int) {
 			if slices.ContainsFunc(w.signs, func(s Sign) bool {
-				return s.Rule == r.id || s.Found == words && s.Kind == r.kind && s.order < i<<16|order
+				return s.Rule == r.Rule || s.Found == words && s.Kind == r.Kind && s.order < i<<16|order
 			}) {
 				return
 			}
 			why := w.e.objection(l, r)
 			if why == tooWeak {
-				why = objectionOf(why, r.sure, max(w.e.proof(r.kind), serverProof))
+				why = objectionOf(why, r.sureIn(l), max(w.e.proof(r.Kind), serverProof))
 			}
-			w.signs = append(w.signs, Sign{From: "text", Found: clean(words, 80), Kind: r.kind, Sure: r.sure, Rule: r.id, Because: why, step: textStep, order: i<<16 | order})
+			w.signs = append(w.signs, Sign{From: "text", Found: clean(words, 80), Kind: r.Kind, Sure: r.sureIn(l), Rule: r.Rule, Because: why, step: textStep, order: i<<16 | order})
 		})
 		if r, ok := judgeOverlong(l, w.e.Status); ok {
 			w.signs = append(w.signs, Sign{From: "text", Found: clean(l.Message, 80), Kind: r.Kind, Sure: topic, Rule: r.Rule, step: textStep, order: i<<16 | 1<<16 - 1})
 		}
 	}
-	texts := slices.Clone(w.signs[from:])
-	sorted := make([]int, len(texts)) // by their places, since sorting large values is large in a program
-	for i := range sorted {
-		sorted[i] = i
-	}
-	slices.SortFunc(sorted, func(a, b int) int { return cmp.Or(texts[a].order-texts[b].order, a-b) })
-	w.signs = w.signs[:from]
-	for _, i := range sorted[:min(len(texts), maxSigns)] {
-		w.signs = append(w.signs, texts[i])
-	}
+	slices.SortStableFunc(w.signs[from:], func(a, b Sign) int { return a.order - b.order })
+	w.signs = w.signs[:min(len(w.signs), from+maxSigns)]
 }
 
 // objectionOf adds how sure a sign is, and how sure it would have to be, in percent.

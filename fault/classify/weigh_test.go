@@ -13,7 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault/classify"
 )
 
-// weighed returns the signs of evidence, one per line, what decides with an arrow.
+// weighed returns the signs of evidence, one per line, the deciding one with an arrow.
 func weighed(e classify.Evidence) (lines []string) {
 	for _, s := range (classify.Classifier{}).Weigh(e) {
 		mark := " "

@@ -2,6 +2,7 @@ package classify_test
 
 import (
 	"errors"
+	"net/http"
 	"testing"
 	"time"
 
@@ -23,6 +24,33 @@ func TestFromResponse_WaitFromText(t *testing.T) {
 		{"back off for 8s", 8 * time.Second},
 		{"upstream unavailable, next attempt in 15 seconds", 15 * time.Second},
 		{"20 seconds remaining", 20 * time.Second},
+		{"try again in half an hour", 30 * time.Minute},
+		{"Too many requests, please try again after an hour", time.Hour},
+		{"or wait one minute.", time.Minute},
+		{"Bitte in 15 Minuten erneut versuchen.", 15 * time.Minute},
+		{"Bitte warten Sie 20 Sekunden.", 20 * time.Second},
+		{"Bitte versuchen Sie es in einer halben Stunde wieder", 30 * time.Minute},
+		{"Veuillez réessayer dans 2 heures", 2 * time.Hour},
+		{"Inténtalo de nuevo en una hora", time.Hour},
+		{"Tente novamente em 5 minutos", 5 * time.Minute},
+		{"Riprova tra 30 secondi", 30 * time.Second},
+		{"Попробуйте через 15 минут", 15 * time.Minute},
+		{"Повторите через полчаса", 30 * time.Minute},
+		{"请 12 分钟 30 秒后重试", 12*time.Minute + 30*time.Second},
+		{"额度将在 3 小时后重置", 3 * time.Hour},
+		{"请半小时后再试", 30 * time.Minute},
+		{"2 時間後に再試行してください", 2 * time.Hour},
+		{"30초 후 다시 시도하세요", 30 * time.Second},
+		{"إعادة المحاولة خلال 90 ثواني", 90 * time.Second},
+		{"请求在 30 秒后超时", 0},
+		{"额度将于 11月5日后重置", 0},
+		{"Zeitüberschreitung nach 30 Sekunden. Bitte versuchen Sie es erneut", 0},
+		{"le délai de 30 secondes est dépassé, veuillez réessayer", 0},
+		{"5 requests in an hour are allowed, please slow down", 0},
+		{"Once an hour the index is rebuilt", 0},
+		{"intent recognition took 3 seconds", 0},
+		{"retry after 3 oracle errors", 0},
+		{"Please try again in a few minutes", 0},
 		{"locked until 15:00 UTC", 0},
 		{"timed out after 30s", 0},
 		{"timed out after 30s. Please try again", 0},
@@ -119,6 +147,23 @@ func TestFromResponse_MoneyWordsAndNumbersAloneProveNothing(t *testing.T) {
 	for _, tt := range tests {
 		if f := classify.FromResponse(tt.status, nil, []byte(tt.body), start); !f.Retryable() {
 			t.Errorf("%d %s: %v by %s", tt.status, tt.body, f.Kind, f.Rule)
+		}
+	}
+}
+
+// A refusal for too many requests in progress says so: it is no rate.
+func TestOf_TooManyAtOnce(t *testing.T) {
+	for body, want := range map[string]bool{
+		`{"error":{"message":"Too many concurrent requests for your plan, slow down","type":"rate_limit_error"}}`:                         true,
+		`{"type":"error","error":{"type":"rate_limit_error","message":"Number of concurrent connections has exceeded your rate limit."}}`: true,
+		`{"error":{"message":"Number of concurrent requests has exceeded your limit","type":"rate_limit_error"}}`:                         true,
+		`{"error":{"message":"request reached max organization concurrency: 3, please try again after 1 seconds"}}`:                       true,
+		`{"error":{"message":"Rate limit reached for requests per min (RPM): Limit 3, Used 3","type":"requests"}}`:                        false,
+		`{"error":{"message":"Too many requests"}}`: false,
+	} {
+		f := classify.Classifier{}.FromResponse(429, http.Header{}, []byte(body), time.Now())
+		if f.AtOnce != want || f.Kind != fault.RateLimited {
+			t.Errorf("%s: %v, at once %v (%s), want rate limited and %v", body, f.Kind, f.AtOnce, f.Rule, want)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/store/background"
-	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/bolt"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
@@ -84,7 +84,7 @@ func TestStart_ReopensConversations(t *testing.T) {
 // openDir opens a store in a directory, in the background.
 func openDir(dir string) *background.Store {
 	return background.Open(func(ctx context.Context) (store.Store, error) {
-		return jetstream.Open(ctx, jetstream.Config{Dir: dir})
+		return bolt.Open(ctx, bolt.Config{Dir: dir})
 	}, slog.New(slog.DiscardHandler))
 }
 

@@ -3,7 +3,6 @@
 package app
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,23 +12,18 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/provider"
-	"github.com/ridethrough/ridethrough/provider/anthropic"
-	"github.com/ridethrough/ridethrough/provider/gemini"
-	"github.com/ridethrough/ridethrough/provider/lmstudio"
-	"github.com/ridethrough/ridethrough/provider/ollama"
-	"github.com/ridethrough/ridethrough/provider/openai"
 )
 
-// The errors of [Models]. Any other one is about a model's name or the configuration.
+// The errors of [Models]. Any other error is about a model's name or the configuration.
 var (
 	ErrCredentials = errors.New("no credentials")
 	ErrEnvironment = errors.New("invalid environment")
 	ErrConfig      = errors.New("invalid configuration")
 )
 
-// vendor is a provider with the environment variables that its own tools read.
 type vendor struct {
 	name  string
 	keys  []string // variables with a key, the first that is set counts; none: it takes no key
@@ -39,23 +33,21 @@ type vendor struct {
 	open  func(model string, at site) llm.Model
 }
 
-// site is a provider's address and credentials.
 type site struct {
 	name             string // of the upstream
 	base, key, token string
-	api              openai.API
+	api              provider.API
 	client           *http.Client
 	faults           classify.Classifier
 }
 
-// vendors returns all providers, in the order in which the user sees them.
 func vendors() []vendor {
 	return []vendor{
 		{
 			name: "anthropic", keys: []string{"ANTHROPIC_API_KEY", authToken}, base: "ANTHROPIC_BASE_URL",
 			begin: []string{"claude-"},
 			open: func(model string, at site) llm.Model {
-				return anthropic.New(anthropic.Config{Model: model, Provider: at.name, Faults: at.faults, Client: at.client, Key: at.key, Token: at.token, BaseURL: at.base})
+				return provider.Anthropic(provider.Config{Model: model, Provider: at.name, Faults: at.faults, Client: at.client, Key: at.key, Token: at.token, BaseURL: at.base})
 			},
 		},
 		{
@@ -67,27 +59,26 @@ func vendors() []vendor {
 			name: "gemini", keys: []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}, base: "GOOGLE_GEMINI_BASE_URL",
 			begin: []string{"gemini-"},
 			open: func(model string, at site) llm.Model {
-				return gemini.New(gemini.Config{Model: model, Provider: at.name, Faults: at.faults, Client: at.client, Key: at.key, BaseURL: at.base})
+				return provider.Gemini(provider.Config{Model: model, Provider: at.name, Faults: at.faults, Client: at.client, Key: at.key, BaseURL: at.base})
 			},
 		},
 		{
 			name: "ollama", keys: []string{"OLLAMA_API_KEY"}, base: "OLLAMA_HOST", local: true,
 			open: func(model string, at site) llm.Model {
-				return ollama.New(ollama.Config{Model: model, Provider: at.name, Faults: at.faults, Client: at.client, Key: at.key, BaseURL: at.base})
+				return provider.Ollama(provider.Config{Model: model, Provider: at.name, Faults: at.faults, Client: at.client, Key: at.key, BaseURL: at.base})
 			},
 		},
 		{
 			name: "lmstudio", keys: []string{"LM_API_TOKEN"}, base: "LMSTUDIO_BASE_URL", local: true,
 			open: func(model string, at site) llm.Model {
-				return lmstudio.New(lmstudio.Config{Model: model, Provider: at.name, Faults: at.faults, Client: at.client, Key: at.key, BaseURL: at.base})
+				return provider.LMStudio(provider.Config{Model: model, Provider: at.name, Faults: at.faults, Client: at.client, Key: at.key, BaseURL: at.base})
 			},
 		},
 	}
 }
 
-// openOpenAI opens a model of OpenAI's API.
 func openOpenAI(model string, at site) llm.Model {
-	return openai.New(openai.Config{Model: model, Provider: at.name, Faults: at.faults, Client: at.client, Key: at.key, BaseURL: at.base, API: at.api})
+	return provider.OpenAI(provider.Config{Model: model, Provider: at.name, Faults: at.faults, Client: at.client, Key: at.key, BaseURL: at.base, API: at.api})
 }
 
 const (
@@ -95,7 +86,7 @@ const (
 	apiVariable = "RIDETHROUGH_OPENAI_API" // chooses one of OpenAI's two APIs
 )
 
-// vendorOf returns what speaks an API; false: agents do not.
+// vendorOf returns the provider that agents use for an API; false: agents do not speak it.
 func vendorOf(api string) (vendor, bool) {
 	if api == "azure" { // it takes OpenAI's requests, and knows no address without a configuration
 		return vendor{name: api, open: openOpenAI}, true
@@ -128,10 +119,9 @@ func find(c *config.Config, name string) (upstream, model string, err error) {
 			return c.First(v.name), name, nil
 		}
 	}
-	return "", "", fmt.Errorf("model %q: want PROVIDER/MODEL, where PROVIDER is %s", name, list(providers(c)))
+	return "", "", fmt.Errorf("model %q: want PROVIDER/MODEL, where PROVIDER is %s", name, text.Or(providers(c)))
 }
 
-// providers returns the names of all providers: the built-in ones and the upstreams that agents can ask.
 func providers(c *config.Config) []string {
 	all := Providers()
 	for _, name := range c.Upstreams() {
@@ -142,8 +132,7 @@ func providers(c *config.Config) []string {
 	return all
 }
 
-// reaches reports whether a text is an address of the provider. Ollama's own
-// tools take a host and a port as well.
+// reaches reports whether a text is an address of the provider. Ollama's own tools also accept a host and a port.
 func (v vendor) reaches(base string) bool {
 	if v.name == "ollama" && !strings.Contains(base, "://") {
 		base = "http://" + base
@@ -151,7 +140,6 @@ func (v vendor) reaches(base string) bool {
 	return provider.CheckURL(base) == nil
 }
 
-// key returns the first variable with a credential that is set; "": none is.
 func (v vendor) key(env func(string) string) string {
 	for _, variable := range v.keys {
 		if env(variable) != "" {
@@ -168,7 +156,7 @@ type Base struct {
 	URL      *url.URL
 }
 
-// Bases returns the base URLs in the environment. It skips invalid ones, which are errors of [Models.Open].
+// Bases returns the base URLs in the environment. It skips invalid ones, which are errors when a model is opened.
 func Bases(env func(string) string) (all []Base) {
 	for _, v := range vendors() {
 		base := env(v.base)
@@ -177,7 +165,7 @@ func Bases(env func(string) string) (all []Base) {
 		}
 		read := url.Parse
 		if v.name == "ollama" {
-			read = ollama.ParseHost
+			read = provider.ParseHost
 		}
 		if u, err := read(base); err == nil {
 			all = append(all, Base{v.name, v.base, u})
@@ -186,7 +174,7 @@ func Bases(env func(string) string) (all []Base) {
 	return all
 }
 
-// Environment returns a configuration with what the variables of the providers' own tools say.
+// Environment returns a configuration with the variables of the providers' own tools applied.
 func Environment(c config.Config, env func(string) string) config.Config {
 	bases := Bases(env)
 	for _, v := range vendors() {
@@ -199,7 +187,7 @@ func Environment(c config.Config, env func(string) string) config.Config {
 	return c
 }
 
-// Suggestions returns a line for each provider that the environment has credentials for.
+// Suggestions returns a line for each provider with credentials in the environment.
 func Suggestions(env func(string) string) []string {
 	var ready []string
 	for _, v := range vendors() {
@@ -211,18 +199,4 @@ func Suggestions(env func(string) string) []string {
 		}
 	}
 	return ready
-}
-
-// list writes words as a list: "a, b or c".
-func list(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
-}
-
-// missing returns the error of a provider without credentials.
-func (v vendor) missing(upstream string) error {
-	how := "set " + strings.Join(v.keys, " or ")
-	return fmt.Errorf("%w for %s: %s", ErrCredentials, cmp.Or(upstream, v.name), how)
 }

@@ -5,17 +5,20 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/ridethrough/ridethrough/agent"
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
-	"github.com/ridethrough/ridethrough/provider/openai"
+	"github.com/ridethrough/ridethrough/provider"
 	"github.com/ridethrough/ridethrough/transport"
 )
 
@@ -31,22 +34,28 @@ type Models struct {
 	conf        config.Config               // with what the environment says
 	upstreams   map[string]gateway.Upstream // those that have been used: a key file that vanishes leaves its last key
 	connections map[network]*http.Transport
+	clients     map[client]*http.Client // which know what has answered at their addresses
 }
 
-// network is how an upstream is reached. Upstreams that are reached in the same way share their connections.
+// network is how an upstream is reached. Upstreams reached the same way share connections.
 type network struct {
 	gateway.Network
 	connect time.Duration
 }
 
-// NewModels returns the models of a configuration, which may change; nil: the default one. faults classifies
-// the faults of their providers.
+type client struct {
+	network
+	limits transport.Limits
+}
+
+// NewModels returns the models of a configuration, which may change; nil: the default one. faults classifies their
+// providers' faults.
 func NewModels(env func(string) string, c func() *config.Config, faults classify.Classifier) *Models {
 	if c == nil {
 		none, _ := config.Parse("", nil) // an empty file has no mistake
 		c = func() *config.Config { return &none }
 	}
-	return &Models{env: env, config: c, faults: faults, connections: map[network]*http.Transport{}}
+	return &Models{env: env, config: c, faults: faults, connections: map[network]*http.Transport{}, clients: map[client]*http.Client{}}
 }
 
 // current returns the configuration in force. m.mu is held.
@@ -57,26 +66,11 @@ func (m *Models) current() *config.Config {
 	return &m.conf
 }
 
-// place is a model at its upstream.
 type place struct {
 	gateway.Upstream
 	model string
 }
 
-// Open returns the model of a name such as "anthropic/claude-opus-4-5", whose first part is an upstream of the
-// configuration or a built-in provider. It may be left out if only one provider has models with that prefix. No
-// key is needed for a local provider, or with a base URL, such as a gateway's.
-func (m *Models) Open(name string) (llm.Model, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	at, err := m.find(name)
-	if err != nil {
-		return nil, err
-	}
-	return m.open(at)
-}
-
-// find returns the place of a model's name.
 func (m *Models) find(name string) (place, error) {
 	upstream, model, err := find(m.current(), name)
 	if err != nil {
@@ -85,11 +79,11 @@ func (m *Models) find(name string) (place, error) {
 	return m.place(upstream, model)
 }
 
-// place returns the place of a model at the upstream of a name.
 func (m *Models) place(upstream, model string) (place, error) {
-	if api := m.conf.API(upstream); !speaks(api) {
+	api := m.conf.API(upstream)
+	if _, ok := vendorOf(api); !ok {
 		return place{}, fmt.Errorf("upstream %s has the API %s, which only clients of the gateway can use; agents use upstreams with the API %s",
-			upstream, api, list(append(Providers(), "azure")))
+			upstream, api, text.Or(append(Providers(), "azure")))
 	}
 	if u, ok := m.upstreams[upstream]; ok {
 		return place{u, model}, nil
@@ -102,10 +96,6 @@ func (m *Models) place(upstream, model string) (place, error) {
 	return place{u, model}, nil
 }
 
-// speaks reports whether agents can use an API.
-func speaks(api string) bool { _, ok := vendorOf(api); return ok }
-
-// open opens the model at a place.
 func (m *Models) open(at place) (llm.Model, error) {
 	if err := at.check(nil); err != nil {
 		return nil, err
@@ -116,19 +106,23 @@ func (m *Models) open(at place) (llm.Model, error) {
 		return nil, err
 	}
 	_, limits, _ := at.ForModel(at.model)
-	way := network{at.Network, at.Limits.Connect}
-	if m.connections[way] == nil {
-		m.connections[way] = way.Standard(way.connect)
-	}
-	to.client = &http.Client{Transport: &transport.Transport{
-		Base: m.connections[way], Limits: transport.Limits{FirstByte: limits.FirstByte, Idle: limits.Idle},
-	}}
+	to.client = m.client(client{network{at.Network, at.Limits.Connect}, transport.Limits{FirstByte: limits.FirstByte, Idle: limits.Idle}})
 	return v.open(at.model, to), nil
 }
 
-// site returns the address and the credentials of a place.
+func (m *Models) client(of client) *http.Client {
+	if m.connections[of.network] == nil {
+		m.connections[of.network] = of.Standard(of.connect)
+	}
+	if m.clients[of] == nil {
+		t := &transport.Transport{Base: m.connections[of.network], Limits: of.limits}
+		m.clients[of] = provider.Observe(&http.Client{Transport: t})
+	}
+	return m.clients[of]
+}
+
 func (m *Models) site(at place, v vendor) (site, error) {
-	to := site{name: at.Name, faults: m.faults, api: openai.API(m.env(apiVariable))}
+	to := site{name: at.Name, faults: m.faults, api: provider.API(m.env(apiVariable))}
 	field := "upstreams." + at.Name + "."
 	switch from := m.conf.Overridden(field + "url"); {
 	case from == "" && at.Name == v.name && m.env(v.base) != "":
@@ -138,7 +132,7 @@ func (m *Models) site(at place, v vendor) (site, error) {
 	case at.Base != nil:
 		to.base = at.ClientURL().String()
 	}
-	if !slices.Contains([]openai.API{"", openai.Chat, openai.Responses}, to.api) && v.name == "openai" {
+	if !slices.Contains([]provider.API{"", provider.Chat, provider.Responses}, to.api) && v.name == "openai" {
 		return to, fmt.Errorf("%w: %s: %q; want chat or responses", ErrEnvironment, apiVariable, to.api)
 	}
 	switch {
@@ -156,12 +150,12 @@ func (m *Models) site(at place, v vendor) (site, error) {
 		to.key = key
 	}
 	if to.key+to.token == "" && to.base == "" && !v.local && !at.NoKey {
-		return to, v.missing(at.Name)
+		return to, fmt.Errorf("%w for %s: set %s", ErrCredentials, cmp.Or(at.Name, v.name), strings.Join(v.keys, " or "))
 	}
 	return to, nil
 }
 
-// check returns a mistake in an upstream or in the way from it to others, as the gateway would.
+// check returns a mistake in an upstream, or in the failover from it to others, as the gateway would.
 func (at place) check(others []place) error {
 	_, _, chain := at.ForModel(at.model)
 	if others == nil {
@@ -181,17 +175,15 @@ func (at place) check(others []place) error {
 	return nil
 }
 
-// way is the models of an agent, in the order in which they take over, and what holds at each.
 type way struct {
 	models []llm.Model
 	terms  map[llm.Name]agent.Terms
 }
 
-// at returns what holds at a model.
 func (w way) at(name llm.Name) agent.Terms { return w.terms[name] }
 
-// way returns the models of a conversation's settings. Without fallbacks of their own, those of the
-// configuration take over.
+// way returns the models of a conversation's settings, in the order of failover. Settings without fallbacks use
+// those of the configuration.
 func (m *Models) way(s conversation.Settings) (w way, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -206,7 +198,9 @@ func (m *Models) way(s conversation.Settings) (w way, err error) {
 			return w, err
 		}
 		mode := at.CompleteFor(at.model)
-		terms := agent.Terms{Patience: agent.Forever, CompleteText: mode == gateway.CompleteText || mode == gateway.CompletePrefill}
+		terms := agent.Terms{
+			Patience: agent.Forever, CompleteText: mode == gateway.CompleteText, CompleteOff: mode == gateway.CompleteOff,
+		}
 		if i < len(hops) {
 			terms.Patience, terms.Immediately = hops[i].After, hops[i].Kinds
 		}
@@ -218,7 +212,7 @@ func (m *Models) way(s conversation.Settings) (w way, err error) {
 	return w, nil
 }
 
-// places returns where the models of a conversation's settings are, and the way from each to the next.
+// places returns where the models of a conversation's settings are, and the fallbacks between them.
 func (m *Models) places(s conversation.Settings) (all []place, hops []gateway.Fallback, err error) {
 	first, err := m.find(s.Model)
 	if err != nil {
@@ -247,11 +241,8 @@ func (m *Models) places(s conversation.Settings) (all []place, hops []gateway.Fa
 	return all, hops, first.check(all[1:])
 }
 
-// supervisor returns the supervisor's policy of the configuration in force.
-func (m *Models) supervisor() policy.Policy { return m.config().Supervisor() }
-
-// policy returns the policy of a name for a place; "": the place's own, or that of the configuration. Its quota is
-// the place's in any case.
+// policy returns the policy of a name at a place; "": the place's own, or the configuration's. The quota is always
+// the place's.
 func (m *Models) policy(name string, at place) (policy.Policy, error) {
 	own, _, _ := at.ForModel(at.model)
 	if name == "" && own != nil {
@@ -262,4 +253,50 @@ func (m *Models) policy(name string, at place) (policy.Policy, error) {
 		p.Quota = own.Quota
 	}
 	return p, err
+}
+
+// Shared has the circuit breakers of the gateway in the same process. An agent that asks one of its upstreams at
+// the same address shares the breaker and the name of that upstream, so that one outage is reported once. Its
+// methods may be called concurrently.
+type Shared struct {
+	models *Models
+
+	mu       sync.Mutex
+	breakers map[string]*breaker.Breaker // by upstream
+}
+
+// Shared returns the breakers that agents with these models share with a gateway of the same configuration.
+func (m *Models) Shared() *Shared { return &Shared{models: m, breakers: map[string]*breaker.Breaker{}} }
+
+// Add adds the breaker of an upstream of the gateway, until leave is called.
+func (s *Shared) Add(upstream string, b *breaker.Breaker) (leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.breakers[upstream] = b
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.breakers[upstream] == b {
+			delete(s.breakers, upstream)
+		}
+	}
+}
+
+// Of returns the gateway's breaker for a provider; nil: agents use another address.
+func (s *Shared) Of(provider string) *breaker.Breaker {
+	s.mu.Lock()
+	b := s.breakers[provider]
+	s.mu.Unlock()
+	if b == nil || !s.models.asksUpstream(provider) {
+		return nil
+	}
+	return b
+}
+
+// asksUpstream reports whether agents reach a provider where a gateway with the same configuration does: the
+// environment has no other address for it.
+func (m *Models) asksUpstream(provider string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.current().SameAddress(provider, m.config())
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -339,5 +340,54 @@ upstreams:
 	}
 	if proxied.Load() != 1 {
 		t.Errorf("the proxy got %d requests, want 1", proxied.Load())
+	}
+}
+
+// A turn is asked again for what breaks off before its text, with every API, as the gateway does; not where complete is
+// off.
+func TestModels_TurnIsCompletedBeforeItsText(t *testing.T) {
+	for _, api := range []string{"anthropic", "openai", "gemini", "ollama"} {
+		for name, row := range map[string]struct{ script, mode, want string }{
+			"reasoning": {`think:"Let me see."+say:"The first one."+cut:2, think:"Once more."+say:"The second one."`, "lossless", "The second one."},
+			"a call":    {`call:list{"path":"a b"}+call:now+cut:3:clean, say:"The second one."`, "lossless", "The second one."},
+			"off":       {`think:"Let me see."+say:"The first one."+cut:2, say:"The second one."`, "off", "error: "},
+		} {
+			p := provide(t, row.script)
+			text := fmt.Sprintf("policies: {quick: {backoff: [1ms], retries: 2}}\nupstreams:\n  one: {api: %s, url: %s, key: none, policy: quick, complete: %s}", api, p.URL, row.mode)
+			c, err := config.Parse("config.yaml", []byte(text))
+			if err != nil {
+				t.Fatalf("%s: Parse: %v", api, err)
+			}
+			w, err := app.Agents{Models: modelsOf(&c, "")}.Agent(t.Context(), conversation.Settings{Model: "one/model", Effort: "high"})
+			if err != nil {
+				t.Fatalf("%s: Agent: %v", api, err)
+			}
+			if answer, _ := turnOf(t, w); !strings.HasPrefix(answer, row.want) {
+				t.Errorf("%s, %s: the turn ended with %q, want %q", api, name, answer, row.want)
+			}
+		}
+	}
+}
+
+// What an address has shown is known to the turns after it, whose models are opened again.
+func TestModels_RememberWhichAddressIsNoGateway(t *testing.T) {
+	sim := simulator.New(simulator.Script{})
+	defer sim.Close()
+	var told []bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		told = append(told, r.Header.Get("X-Ridethrough-Accept") != "")
+		sim.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	models := modelsOf(parse(t, "upstreams: {house: {api: anthropic, url: "+server.URL+", key: none}}"), "")
+	for range 3 {
+		model, err := models.Open("house/claude-opus-4-5")
+		if err != nil {
+			t.Fatalf("Open: %v", err)
+		}
+		turnOf(t, agent.Agent{Model: model})
+	}
+	if want := []bool{true, false, false}; !slices.Equal(told, want) {
+		t.Errorf("turns that told the server what is for gateways: %v, want %v", told, want)
 	}
 }

@@ -32,16 +32,15 @@ type Toolbox struct {
 	servers map[string]*sharedServer // by name
 }
 
-// sharedServer is the connection of an MCP server, and the turns that use it.
 type sharedServer struct {
 	*mcp.Client
 	of       config.MCPServer
 	users    int
-	failed   time.Time // when a turn had waited in vain for a connection; zero: none has
+	failed   time.Time // when a turn last failed to connect; zero: never
 	outdated bool      // another configuration has taken its place: the last user closes it
 }
 
-// Check returns why an agent cannot work in a directory; "": all of its files.
+// Check returns why an agent cannot work in a directory; "" stands for the agent's whole directory.
 func (b *Toolbox) Check(agent, dir string) error {
 	a, err := b.Agent(agent)
 	if err != nil || a.Files == "" && dir == "" {
@@ -54,7 +53,6 @@ func (b *Toolbox) Check(agent, dir string) error {
 	return folder.Close()
 }
 
-// openFiles opens the directory of an agent, or one below it.
 func openFiles(a config.Agent, dir string) (*tool.Folder, error) {
 	switch {
 	case a.Files == "" && a.Name == "":
@@ -69,7 +67,7 @@ func openFiles(a config.Agent, dir string) (*tool.Folder, error) {
 	return tool.FilesBelow(a.Files, dir)
 }
 
-// Open returns the tools of an agent in a directory. They last until ctx ends. Those of an MCP server that does
+// Open returns the tools of an agent in a directory. They last until ctx ends. The tools of an MCP server that does
 // not answer are missing, and its error is returned beside the others.
 func (b *Toolbox) Open(ctx context.Context, a config.Agent, dir string) (tools []tool.Tool, err error) {
 	if a.Files != "" || dir != "" {
@@ -93,11 +91,11 @@ func (b *Toolbox) Open(ctx context.Context, a config.Agent, dir string) (tools [
 	return tools, errors.Join(err, checkUniqueNames(tools))
 }
 
-// downTime is how long turns do not wait for an MCP server to which an earlier one could not connect.
+// downTime is how long turns do not wait for an MCP server to which an earlier turn could not connect.
 const downTime = 5 * time.Minute
 
-// list lists the tools of an MCP server. It tries once with AtOnce, and where an earlier turn has just waited in
-// vain: a run of retries inside another tries once.
+// list lists the tools of an MCP server. It tries only once if the caller asks for that, or if an earlier turn has
+// just failed to connect: a run of retries inside another tries once.
 func (b *Toolbox) list(ctx context.Context, s *sharedServer) (tools []tool.Tool, err error) {
 	b.mu.Lock()
 	once := b.AtOnce || time.Since(s.failed) < downTime
@@ -118,7 +116,6 @@ func (b *Toolbox) list(ctx context.Context, s *sharedServer) (tools []tool.Tool,
 	return tools, err
 }
 
-// checkUniqueNames refuses two tools of one name.
 func checkUniqueNames(tools []tool.Tool) error {
 	seen := map[string]bool{}
 	for _, t := range tools {
@@ -130,7 +127,7 @@ func checkUniqueNames(tools []tool.Tool) error {
 	return nil
 }
 
-// use returns the connection of an MCP server, and the function that gives it back.
+// use returns the connection of an MCP server, and the function that releases it.
 func (b *Toolbox) use(of config.MCPServer) (s *sharedServer, leave func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -166,7 +163,6 @@ func (b *Toolbox) closeUnused(s *sharedServer) {
 	}
 }
 
-// server returns an MCP server with its secrets.
 func (b *Toolbox) server(of config.MCPServer) (mcp.Server, error) {
 	s := mcp.Server{
 		Name: of.Name, Command: of.Command, Args: of.Args, Dir: of.Dir, Stderr: b.Stderr(of.Name),
@@ -191,7 +187,6 @@ func (b *Toolbox) server(of config.MCPServer) (mcp.Server, error) {
 	return s, nil
 }
 
-// values returns a function that yields the present values.
 func (b *Toolbox) values(of []config.Value) (func(yield func(name, value string)) error, error) {
 	open := make([]func() (string, error), len(of))
 	for i, v := range of {

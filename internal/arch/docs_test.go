@@ -1,6 +1,7 @@
 package arch_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -102,7 +103,7 @@ type page struct{ name, text string }
 
 func pages(t *testing.T) (all []page) {
 	t.Helper()
-	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.md", "../../bench/*.md"} {
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.md", "../../bench/*.md", "../../faultbench/*.md"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil || len(names) == 0 {
 			t.Fatalf("list %s: got %d files, error %v", pattern, len(names), err)
@@ -171,30 +172,40 @@ func squeeze(code string) string {
 	return strings.Join(lines, "\n")
 }
 
-func TestDecisions_AreNumberedOnceAndListed(t *testing.T) {
+// TestDecisions_AreFewShortAndListed checks that the decision records have the numbers from 1 on without holes, are
+// all in the list, and are few and short enough to be read.
+func TestDecisions_AreFewShortAndListed(t *testing.T) {
+	const most, mostWords = 45, 450
 	index, err := os.ReadFile("../../docs/adr/0001-record-decisions.md")
 	if err != nil {
 		t.Fatalf("the list of decisions: %v", err)
 	}
-	files, err := filepath.Glob("../../docs/adr/[0-9]*.md")
-	if err != nil || len(files) < 2 {
-		t.Fatalf("decisions: %d files, %v, want them all", len(files), err)
+	files, err := filepath.Glob("../../docs/adr/*.md")
+	if err != nil || len(files) < 2 || len(files) > most {
+		t.Fatalf("decisions: %d files, %v, want 2 to %d", len(files), err, most)
 	}
-	taken := map[string]string{"0001": "0001-record-decisions.md"}
-	for _, f := range files {
+	for i, f := range files {
 		name := filepath.Base(f)
-		number, _, _ := strings.Cut(name, "-")
-		if other := taken[number]; other != "" && other != name {
-			t.Errorf("%s and %s have one number", other, name)
+		if want := fmt.Sprintf("%04d-", i+1); !strings.HasPrefix(name, want) {
+			t.Errorf("%s is decision number %d, want a name that begins with %s", name, i+1, want)
 		}
-		taken[number] = name
-		if number != "0001" && !strings.Contains(string(index), "("+name+")") {
-			t.Errorf("%s is not in the list of docs/adr/0001-record-decisions.md", name)
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatalf("read decision: %v", err)
+		}
+		if want := fmt.Sprintf("# %d. ", i+1); !strings.HasPrefix(string(text), want) {
+			t.Errorf("%s has another title than its name, want %q", name, want)
+		}
+		if n := len(strings.Fields(string(text))); n > mostWords {
+			t.Errorf("%s has %d words, want at most %d", name, n, mostWords)
+		}
+		if i > 0 && !strings.Contains(string(index), fmt.Sprintf("\n%d. [", i+1)) || i > 0 && !strings.Contains(string(index), "("+name+")") {
+			t.Errorf("%s is not in the list of docs/adr/0001-record-decisions.md by its number", name)
 		}
 	}
 }
 
-// The screens of docs/waiting.md are those of the program, which scripts/screens writes. Times, numbers and ids may differ.
+// The screens of docs/chat.md are those of the program, which scripts/screens writes. Times, numbers and ids may differ.
 func TestDocs_WaitingShowsTheProgramsScreens(t *testing.T) {
 	changing := regexp.MustCompile(`[0-9]+-[0-9]+-[a-z0-9]{10}|[0-9]+`)
 	screens := ""
@@ -209,11 +220,16 @@ func TestDocs_WaitingShowsTheProgramsScreens(t *testing.T) {
 		}
 		screens += "\n" + changing.ReplaceAllString(string(text), "N")
 	}
-	text, err := os.ReadFile("../../docs/waiting.md")
+	text, err := os.ReadFile("../../docs/chat.md")
 	if err != nil {
 		t.Fatalf("read page: %v", err)
 	}
-	points := strings.Split(string(text), "\n## ")[1:12]
+	_, section, _ := strings.Cut(string(text), "\n## What you see while it waits\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	points := strings.Split(section, "\n### ")[1:]
+	if len(points) != 11 {
+		t.Errorf("docs/chat.md: got %d points of good waiting, want eleven", len(points))
+	}
 	for i, point := range points {
 		_, block, found := strings.Cut(point, "\n```\n")
 		block, _, _ = strings.Cut(block, "```")

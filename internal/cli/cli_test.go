@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -37,13 +39,27 @@ func lookup(env []string) func(string) string {
 	}
 }
 
+func TestCLI_VersionIsACommandToo(t *testing.T) {
+	_, want, _ := run(t, nil, "--version")
+	if code, out, errs := run(t, nil, "version"); code != 0 || out != want || errs != "" {
+		t.Errorf("version: code %d, %q and %q; want what --version prints: %q", code, out, errs, want)
+	}
+	if code, out, _ := run(t, nil, "help", "exec"); code != 0 || !strings.HasPrefix(out, "exec runs a program") {
+		t.Errorf("help exec: code %d, %q; want its help", code, out)
+	}
+}
+
 func TestCLI_BadInputIsOneLine(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("listen: %v", err)
 	}
 	defer taken.Close()
-	busy := taken.Addr().String()
+	busy, empty := taken.Addr().String(), t.TempDir()
+	file := filepath.Join(empty, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatalf("WriteFile: %v", err)
+	}
 	tests := []struct {
 		env  string
 		args string
@@ -52,6 +68,9 @@ func TestCLI_BadInputIsOneLine(t *testing.T) {
 	}{
 		{"", "serve --verbose", 2, "unknown flag: --verbose (see ridethrough serve --help)"},
 		{"", "ride", 2, `unknown command "ride"`},
+		{"", "stop", 2, `unknown command "stop" for "ridethrough"; did you mean service uninstall?`},
+		{"", "help nope", 2, `unknown command "nope" for "ridethrough"`},
+		{"", "help service nope", 2, `unknown command "nope" for "ridethrough service"`},
 		{"", "sreve", 2, `unknown command "sreve" for "ridethrough"; did you mean serve? (see ridethrough --help)`},
 		{"", "config chekc", 2, `unknown command "chekc" for "ridethrough config"; did you mean check?`},
 		{"", "completion bsh", 2, "did you mean bash?"},
@@ -88,6 +107,11 @@ func TestCLI_BadInputIsOneLine(t *testing.T) {
 		{"", "simulator --then ok,ok", 2, "want one reply"},
 		{"", "simulator --outage 5s", 2, "want FROM-TO"},
 		{"", "simulator --limit 5", 2, "want N/DURATION"},
+		{"", "serve --listen 127.0.0.1:0 --log-file " + empty + "/no/log", 1, empty + "/no: no such file or directory; create the directory"},
+		{"", "serve --listen 127.0.0.1:0 --data " + file, 78, file + ": it is no directory"},
+		{"", "serve --listen 127.0.0.1:0 --data " + file + "/data", 78, file + "/data: it is no directory"},
+		{"RIDETHROUGH_DATA=" + file, "serve --listen 127.0.0.1:0", 78, file + ": it is no directory"},
+		{"", "serve --listen 127.0.0.1:0 --nats http://user:secret@x", 1, "--nats http://…: want the address of a NATS server"},
 		{"", "simulator --listen " + busy, 1, busy + " is in use"},
 		{"", "demo loudly", 2, "(see ridethrough demo --help)"},
 	}

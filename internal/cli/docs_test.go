@@ -11,10 +11,9 @@ import (
 
 	"github.com/ridethrough/ridethrough/internal/cli"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
-	"github.com/ridethrough/ridethrough/internal/cli/program"
 )
 
-// mistake is a command of docs/shell.md that shows what a mistyped flag is answered with.
+// mistake is a command of docs/install.md that shows what a mistyped flag is answered with.
 const mistake = "ridethrough serve --polcy patient"
 
 // TestDocs_CommandsExist checks that each command in the README and the manual exists and has the flags that are on
@@ -52,9 +51,9 @@ func TestDocs_CommandsExist(t *testing.T) {
 
 func TestDocs_CommandsAreFound(t *testing.T) {
 	const page = "Run `ridethrough policy show NAME`, or `ridethrough`.\n```sh\nKEY=x ridethrough run -m a/b \"a | b\" - < in > out.md  # why\n" +
-		"$ git diff | ridethrough council \"Why?\" \\\n  -m x && go run ./bench -quick\n```\n```yaml\nridethrough: is no command\n```\n```\nridethrough: held 2 calls\n```\n"
+		"$ git diff | ridethrough council \"Why?\" \\\n  -m x && go run -C bench . -quick\n```\n```yaml\nridethrough: is no command\n```\n```\nridethrough: held 2 calls\n```\n"
 	want := []string{
-		"ridethrough run -m a/b a | b -", "ridethrough council Why? -m x", "go run ./bench -quick", "ridethrough policy show NAME",
+		"ridethrough run -m a/b a | b -", "ridethrough council Why? -m x", "go run -C bench . -quick", "ridethrough policy show NAME",
 	}
 	var got []string
 	for _, words := range commandsIn(page) {
@@ -64,8 +63,8 @@ func TestDocs_CommandsAreFound(t *testing.T) {
 		t.Errorf("commands of the page: got %q, want %q", got, want)
 	}
 	for line, part := range map[string]string{
-		"ridethrough policy sho": "no command", "ridethrough serve --liste x": "unknown flag", "ridethrough-gateway chat": "no command chat",
-		"go run ./cmd/nothing": "no such file", "ridethrough wiats": "no command wiats", "ridethrough serve --listen :1 -- x": "",
+		"ridethrough policy sho": "no command", "ridethrough serve --liste x": "unknown flag",
+		"go run ./cmd/nothing": "no such file", "go run -C nothing .": "no such file", "ridethrough wiats": "no command wiats", "ridethrough serve --listen :1 -- x": "",
 	} {
 		if wrong := wrongCommand(t, strings.Fields(line)); !strings.Contains(wrong, part) || (wrong != "") != (part != "") {
 			t.Errorf("%s: got %q, want %q", line, wrong, part)
@@ -78,8 +77,8 @@ func TestDocs_CommandsAreFound(t *testing.T) {
 func wrongCommand(t *testing.T, words []string) string {
 	t.Helper()
 	if words[0] == "go" {
-		for _, word := range words {
-			if strings.HasPrefix(word, "./") {
+		for i, word := range words {
+			if strings.HasPrefix(word, "./") || words[max(0, i-1)] == "-C" {
 				if _, err := os.Stat("../../" + strings.TrimSuffix(word, "/...")); err != nil {
 					return err.Error()
 				}
@@ -87,12 +86,8 @@ func wrongCommand(t *testing.T, words []string) string {
 		}
 		return ""
 	}
-	run := cli.Run
-	if words[0] == "ridethrough-gateway" {
-		run = program.Gateway().Run
-	}
 	var out, errs bytes.Buffer
-	code := run(t.Context(), append([]string{"--help=true"}, words[1:]...), command.Streams{Out: &out, Err: &errs, Env: func(string) string { return "" }})
+	code := cli.Run(t.Context(), append([]string{"--help=true"}, words[1:]...), command.Streams{Out: &out, Err: &errs, Env: func(string) string { return "" }})
 	if code != 0 {
 		if strings.Contains(errs.String(), "flag needs an argument") && !strings.Contains(errs.String(), "=") {
 			return "" // the text is about the flag
@@ -112,7 +107,7 @@ func unknownPart(words []string, help string) string {
 		return "prints no usage"
 	}
 	rest := words[min(len(words), len(strings.Fields(path[1]))):]
-	if strings.Contains(help, "Available Commands:") && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") && rest[0] != "COMMAND" { // which stands for any
+	if strings.Contains(help, "[command]") && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") && rest[0] != "COMMAND" { // which stands for any
 		return "no command " + rest[0] + " below " + path[1]
 	}
 	return ""
@@ -121,7 +116,7 @@ func unknownPart(words []string, help string) string {
 var (
 	fence    = regexp.MustCompile("(?ms)^```(sh|console|)\n(.*?)^```")
 	anyFence = regexp.MustCompile("(?ms)^```.*?^```")
-	span     = regexp.MustCompile("`((?:ridethrough|ridethrough-gateway) [^`]+)`")
+	span     = regexp.MustCompile("`(ridethrough [^`]+)`")
 	setting  = regexp.MustCompile(`^[A-Z_]+=`)
 )
 
@@ -133,7 +128,7 @@ func commandsIn(page string) (all [][]string) {
 			for len(words) > 0 && (words[0] == "$" || setting.MatchString(words[0])) {
 				words = words[1:]
 			}
-			if len(words) > 1 && slices.Contains([]string{"ridethrough", "ridethrough-gateway", "go"}, words[0]) {
+			if len(words) > 1 && slices.Contains([]string{"ridethrough", "go"}, words[0]) {
 				all = append(all, words)
 			}
 		}
@@ -189,12 +184,14 @@ func split(line string) (commands [][]string) {
 	return append(commands, words)
 }
 
-// TestDocs_WaitingShowsTheScreens checks that what docs/waiting.md shows is part of a screen of the program.
+// TestDocs_WaitingShowsTheScreens checks that what docs/chat.md shows of a wait is part of a screen of the program.
 func TestDocs_WaitingShowsTheScreens(t *testing.T) {
-	page, err := os.ReadFile("../../docs/waiting.md")
+	page, err := os.ReadFile("../../docs/chat.md")
 	if err != nil {
 		t.Fatalf("read page: %v", err)
 	}
+	_, section, _ := strings.Cut(string(page), "\n## What you see while it waits\n")
+	section, _, _ = strings.Cut(section, "\n## ")
 	files, err := filepath.Glob("../../docs/screens/*.txt")
 	if err != nil {
 		t.Fatalf("list screens: %v", err)
@@ -207,13 +204,13 @@ func TestDocs_WaitingShowsTheScreens(t *testing.T) {
 		}
 		screens.Write(text)
 	}
-	shown := regexp.MustCompile("(?s)```\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	shown := regexp.MustCompile("(?s)```\n(.*?)```").FindAllStringSubmatch(section, -1)
 	for _, block := range shown {
 		if !strings.Contains(screens.String(), block[1]) {
-			t.Errorf("docs/waiting.md: got\n%swant a part of one of docs/screens", block[1])
+			t.Errorf("docs/chat.md: got\n%swant a part of one of docs/screens", block[1])
 		}
 	}
 	if len(shown) < 11 {
-		t.Errorf("docs/waiting.md: got %d screens, want one of each of the eleven points", len(shown))
+		t.Errorf("docs/chat.md: got %d screens, want one of each of the eleven points", len(shown))
 	}
 }

@@ -1,7 +1,7 @@
 package cli_test
 
 import (
-	"encoding/binary"
+	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/ridethrough/ridethrough/store"
-	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/bolt"
 	"github.com/ridethrough/ridethrough/store/storetest"
 )
 
@@ -45,49 +45,49 @@ func TestDoctor_StoreInUseByServer(t *testing.T) {
 	}
 }
 
-// A bit in the sequence number of a message made the embedded server loop, and doctor with it.
+// A bit of a record is flipped on the disk.
 func TestDoctor_DamagedStore(t *testing.T) {
 	dir := t.TempDir()
-	s, err := jetstream.Open(t.Context(), jetstream.Config{Dir: dir})
+	s, err := bolt.Open(t.Context(), bolt.Config{Dir: dir})
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
 	var at store.Position
-	for range 3 {
-		at = storetest.Append(t, s, "c1", at, "hello")
+	for _, text := range []string{"one", "two", "three"} {
+		at = storetest.Append(t, s, "c1", at, text)
 	}
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatalf("close: %v", err)
 	}
-	name := filepath.Join(dir, "store/jetstream/$G/streams/CONVERSATIONS/msgs/1.blk")
+	name := filepath.Join(dir, "conversations.db")
 	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatalf("read: %v", err)
 	}
-	second := int(binary.LittleEndian.Uint16(data)) // the size of the first message
-	data[second+4+4] ^= 1                           // byte 4 of the sequence number
+	for i := 0; ; i++ { // pages that are free have copies of it
+		next := bytes.Index(data[i:], []byte(`"two"`))
+		if next < 0 {
+			break
+		}
+		i += next
+		data[i+1] ^= 1
+	}
 	if err := os.WriteFile(name, data, 0o600); err != nil {
 		t.Fatalf("write: %v", err)
 	}
 	env := []string{"RIDETHROUGH_DATA=" + dir, "OPENAI_API_KEY=sk-test"}
+	const want = "conversation c1 is damaged in record 2: "
 	for range 2 { // it changes nothing
-		code, out, _ := run(t, env, "doctor", "--offline")
-		for _, want := range []string{"1 acknowledged message was lost of conversation c1", name + " is damaged", "the store was not opened"} {
-			if code != 1 || !strings.Contains(out, want) {
-				t.Errorf("doctor: got code %d and\n%swant 1 and %q", code, out, want)
-			}
+		if code, out, _ := run(t, env, "doctor", "--offline"); code != 1 || !strings.Contains(out, want) {
+			t.Errorf("doctor: got code %d and\n%swant 1 and %q", code, out, want)
 		}
 	}
 	gateway := start(t, "serve", "--listen", "127.0.0.1:0", "--data", dir)
 	url := gateway.waitForLogs(t, "listening", "conversations are available")["listening"]["url"].(string)
+	call(t, "GET", url+"/-/conversations/c1", "") // damage is noticed when it is read
+	gateway.waitForLog(t, "records in the store are damaged")
 	if status, text := call(t, "GET", url+"/-/warnings", ""); status != 200 || !strings.Contains(text, "1 acknowledged message was lost of conversation c1 from record 2 on") {
 		t.Errorf("GET warnings: got %d %s, want the loss", status, text)
 	}
-	if code, out, _ := run(t, append(env, "RIDETHROUGH_LISTEN="+strings.TrimPrefix(url, "http://")), "doctor", "--offline"); code != 1 || !strings.Contains(out, "from record 2 on") {
-		t.Errorf("doctor beside serve: got code %d and\n%swant 1 and the loss", code, out)
-	}
 	gateway.stop()
-	if code, out, _ := run(t, env, "doctor", "--offline"); code != 1 || !strings.Contains(out, "from record 2 on") || !strings.Contains(out, filepath.Join(dir, "losses")) {
-		t.Errorf("doctor after serve: got code %d and\n%swant 1 and the loss", code, out)
-	}
 }

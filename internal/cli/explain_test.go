@@ -45,6 +45,7 @@ func TestExplain_InputFormats(t *testing.T) {
 		code, out, errs := explain(t, tt.input, append(strings.Fields(tt.args), "--json")...)
 		var got struct {
 			Kind     string
+			Class    string
 			Status   int
 			Rule     string
 			Verdicts map[string]string
@@ -52,8 +53,8 @@ func TestExplain_InputFormats(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &got); code != 0 || err != nil {
 			t.Fatalf("%s: code %d, %q %q, %v", tt.name, code, out, errs, err)
 		}
-		if got.Kind != tt.kind || got.Status != tt.status || got.Rule == "" || len(got.Verdicts) != len(policy.Presets()) {
-			t.Errorf("%s: got %s, want kind %s, status %d, a rule and a verdict of each preset", tt.name, out, tt.kind, tt.status)
+		if got.Kind != tt.kind || got.Status != tt.status || got.Class == "" || got.Rule == "" || len(got.Verdicts) != len(policy.Presets()) {
+			t.Errorf("%s: got %s, want kind %s, status %d, a class, a rule and a verdict of each preset", tt.name, out, tt.kind, tt.status)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/natstest"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/store"
-	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/nats"
 )
 
 const (
@@ -84,10 +84,11 @@ func TestServe_AnswerOutlivesTheGatewayThatHasReadIt(t *testing.T) {
 	log.waitForLog(t, "client left, answer is read on")
 	close(left)
 	for m := range told { // until it is told that the answer is kept for all
-		if bytes.Contains(m.Data, []byte(`"state":"kept"`)) {
+		if bytes.Contains(m.Data, []byte(`"State":"kept"`)) {
 			break
 		}
 	}
+	waitUntilHeard(t, natstest.URL(port))
 	_ = killed.Process.Kill()
 	for _, tt := range []struct {
 		key      string
@@ -106,17 +107,40 @@ func TestServe_AnswerOutlivesTheGatewayThatHasReadIt(t *testing.T) {
 	}
 }
 
+const fleetSubject = "ridethrough." + config.DefaultFleet + "."
+
 // fleetMessages returns what gateways tell one another.
 func fleetMessages(t *testing.T, url string) <-chan store.Message {
 	t.Helper()
-	s, err := jetstream.Dial(t.Context(), jetstream.Remote{URL: url})
-	if err != nil {
-		t.Fatalf("dial the NATS server: %v", err)
-	}
-	t.Cleanup(func() { _ = s.Close(context.WithoutCancel(t.Context())) })
-	messages, err := s.Subscribe(t.Context(), "ridethrough."+config.DefaultFleet+".all")
+	messages, err := dialFleet(t, url).Subscribe(t.Context(), fleetSubject+"all")
 	if err != nil {
 		t.Fatalf("subscribe to the fleet: %v", err)
 	}
 	return messages
+}
+
+// waitUntilHeard waits until both gateways have heard what was told before: each answers a command in its turn.
+func waitUntilHeard(t *testing.T, url string) {
+	t.Helper()
+	s := dialFleet(t, url)
+	answers, err := s.Subscribe(t.Context(), fleetSubject+"to.test")
+	if err == nil {
+		err = s.Publish(t.Context(), fleetSubject+"all", []byte(`{"from":"test","kind":"act","body":{"n":1,"id":1,"do":"retry"}}`))
+	}
+	if err != nil {
+		t.Fatalf("ask the fleet: %v", err)
+	}
+	for range 2 {
+		<-answers
+	}
+}
+
+func dialFleet(t *testing.T, url string) store.Store {
+	t.Helper()
+	s, err := nats.Dial(t.Context(), nats.Remote{URL: url})
+	if err != nil {
+		t.Fatalf("dial the NATS server: %v", err)
+	}
+	t.Cleanup(func() { _ = s.Close(context.WithoutCancel(t.Context())) })
+	return s
 }

@@ -181,7 +181,7 @@ var (
 		"\x81\xff\x00\x00\x00\x00\x01\xf0\x00\x01\x00\x00\x00\x00" // text of 31 MiB and a byte, with the mask 0
 )
 
-// sendEndless sends 31 MiB behind each of so many beginnings.
+// sendEndless opens n connections with a beginning, and sends 31 MiB after each.
 func (f flooded) sendEndless(n int, begin string) {
 	noise := make([]byte, 1<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)

@@ -150,8 +150,6 @@ func TestLab_BadScenario(t *testing.T) {
 		{[]string{"lab", file, "--policy", "codex+breaker"}, 2, "codex is the policy of another program, without a circuit breaker; leave +breaker out"},
 		{[]string{"lab", file, "--policy", "simple+admission"}, 2, "--policy simple+admission: want simple+breaker+admission: "},
 		{[]string{"lab", file, "--list"}, 2, file + " and --list cannot be combined"},
-		{[]string{"lab", "--gallery", dir, "--policy", "codex"}, 2, "[gallery policy]"},
-		{[]string{"lab", "--gallery", file + "/x"}, 1, "not a directory"},
 		{[]string{"lab", "--show", "nope"}, 2, "--show nope: the gallery has four-hours-529, "},
 		{[]string{"lab", file, "--policy", "simple", "--svg", dir + "/no/x.svg"}, 1, "no such file"},
 	} {

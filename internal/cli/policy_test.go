@@ -15,7 +15,7 @@ retry       wait       total  clock
     2         2s          3s  21:00:03  ████████████████
     3         4s          7s  21:00:07  ████████████████████████████████
 
-It gives up when retry 3 fails, 7s after the first try: that is its last retry.
+It gives up when retry 3 fails, 7s after the first try: that is its last retry. It ends at a failure without a name, and at a 409.
 `
 	if code != 0 || errs != "" || out != want {
 		t.Errorf("code %d, %s\n%s", code, errs, out)
@@ -59,7 +59,7 @@ func TestPolicyShow_JSON(t *testing.T) {
 		`{"retry":1,"waitMs":1000,"leastMs":1000,"mostMs":1000,"atMs":1000,"at":"2026-11-02T21:00:01Z"},` +
 		`{"retry":2,"waitMs":2000,"leastMs":2000,"mostMs":2000,"atMs":3000,"at":"2026-11-02T21:00:03Z"},` +
 		`{"retry":3,"waitMs":4000,"leastMs":4000,"mostMs":4000,"atMs":7000,"at":"2026-11-02T21:00:07Z"}],` +
-		`"count":3,"totalMs":7000,"stop":"exhausted"}` + "\n"
+		`"count":3,"totalMs":7000,"stop":"exhausted","unnamed":false}` + "\n"
 	if out != want {
 		t.Errorf("got\n%s\nwant\n%s", out, want)
 	}
@@ -119,10 +119,10 @@ func TestPolicyCheck_ReportsEveryMistakeWithItsLine(t *testing.T) {
 
 func TestPolicyShow_ReasonForNoRetry(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"backoff: [10m]\ndeadline: 5m", "never retries\n\nIt gives up at the first failure: its first wait of 10m is longer than its limit of 5m.\n"},
-		{"backoff: [10m]\nmax-total-wait: 5m\ndeadline: 1h", "never retries\n\nIt gives up at the first failure: its first wait of 10m is longer than its limit of 5m.\n"},
-		{"backoff: [1s]\ndeadline: 5m\nmin-remaining: 10m", "never retries\n\nIt gives up at the first failure: a retry needs more than 10m of the deadline of 5m.\n"},
-		{"backoff: [1s]\nretries: 0", "never retries\n\nIt gives up at the first failure.\n"},
+		{"backoff: [10m]\ndeadline: 5m", "never retries\n\nIt gives up at the first failure: its first wait of 10m is longer than its limit of 5m. It ends at a failure without a name, and at a 409.\n"},
+		{"backoff: [10m]\nmax-total-wait: 5m\ndeadline: 1h", "never retries\n\nIt gives up at the first failure: its first wait of 10m is longer than its limit of 5m. It ends at a failure without a name, and at a 409.\n"},
+		{"backoff: [1s]\ndeadline: 5m\nmin-remaining: 10m", "never retries\n\nIt gives up at the first failure: a retry needs more than 10m of the deadline of 5m. It ends at a failure without a name, and at a 409.\n"},
+		{"backoff: [1s]\nretries: 0", "never retries\n\nIt gives up at the first failure. It ends at a failure without a name, and at a 409.\n"},
 	} {
 		file := write(t, t.TempDir(), "p.yaml", tt.text)
 		if code, out, errs := run(t, nil, "policy", "show", file); code != 0 || out != file+": "+tt.want {

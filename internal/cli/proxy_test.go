@@ -18,7 +18,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
-// company is the network of docs/proxy.md: a provider whose certificate is of a private authority, and a proxy that
+// company is the network of docs/gateway.md: a provider whose certificate is of a private authority, and a proxy that
 // is the only way to it.
 type company struct {
 	proxy    string // its address
@@ -78,7 +78,7 @@ func (c *company) wasAsked() []string {
 	return asked
 }
 
-// TestProxy_EveryWayToAProvider runs what docs/proxy.md says, with the real program.
+// TestProxy_EveryWayToAProvider runs what docs/gateway.md says, with the real program.
 func TestProxy_EveryWayToAProvider(t *testing.T) {
 	c := newCompany(t)
 	const through = "CONNECT example.com:443"
@@ -171,6 +171,7 @@ func TestProxy_AgentsAndDoctorTakeTheSameWay(t *testing.T) {
 // TestPrograms_SendNothingByThemselves: whatever leaves the machine would go through the proxy. The provider is on
 // loopback, to which no proxy leads.
 func TestPrograms_SendNothingByThemselves(t *testing.T) {
+	t.Parallel()
 	c := newCompany(t)
 	provider := httptest.NewServer(simulator.New(simulator.Script{}))
 	t.Cleanup(provider.Close)

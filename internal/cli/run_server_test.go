@@ -26,7 +26,7 @@ func TestRun_TurnOnServer(t *testing.T) {
 		t.Errorf("run: got code %d, %q and %q, want 0 and the answer", code, out, errs)
 	}
 	code, out, errs := run(t, env, "run", "-m", "anthropic/claude-x", "hello")
-	if code != 75 || out != "" || !strings.Contains(errs, "Failed: usage limit.") {
+	if code != 75 || out != "" || !strings.Contains(errs, "Failed: the account at anthropic has no credit.") {
 		t.Errorf("run with a spent account: got code %d, %q and %q, want 75 and the headline", code, out, errs)
 	}
 	_, way, _ := strings.Cut(errs, "continue with: ridethrough ")

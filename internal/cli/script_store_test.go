@@ -7,18 +7,19 @@ import (
 	"path/filepath"
 )
 
-// flip changes a bit of a text in the files of a directory, as a failing disk
-// may.
+// flip changes a bit of a text wherever it is in the files of a directory, as a failing disk may: pages that are free
+// have copies.
 func flip(dir, text string) (places int, err error) {
 	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		data, err := os.ReadFile(path)
-		if at := bytes.Index(data, []byte(text)); at >= 0 {
-			places++
-			data[at] ^= 1
-			return os.WriteFile(path, data, 0o600)
+		if n := bytes.Count(data, []byte(text)); n > 0 {
+			places += n
+			flipped := []byte(text)
+			flipped[0] ^= 1
+			return os.WriteFile(path, bytes.ReplaceAll(data, []byte(text), flipped), 0o600)
 		}
 		return err
 	})

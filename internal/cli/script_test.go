@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 //
 //	simulate [for=PROVIDER] FLAGS   starts a simulator and points the providers at it, or only that one
 //	gateway FLAGS                   starts a gateway in front of Anthropic's simulator, and points the provider at it
-//	asked N                         ends the simulator that was started last: it was asked for so many answers
+//	asked N                         ends the simulator that was started last: it was asked for N answers
 //	exits CODE PROGRAM ARGS         runs a program that exits with that code
 //	signalling SIGNAL PATTERN PROGRAM ARGS
 //	                                a program, for exec and exits, that sends another a signal once its output

@@ -116,6 +116,24 @@ func TestTerminal_ForeignTextIsPrintable(t *testing.T) {
 	}
 }
 
+// A person who starts serve sees a card; programs read the log.
+func TestTerminal_ServeGreetsWithACard(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // it stops as soon as it serves
+	tty := openTerminal(t)
+	dir := t.TempDir()
+	cli.Run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", dir}, command.Streams{Out: tty.File, Err: tty.File, Env: lookup(nil)})
+	text := tty.text(t)
+	for _, want := range []string{"ridethrough is ready at http://127.0.0.1:", "/-/ui/\n", "ridethrough exec -- claude", "OPENAI_BASE_URL=http://127.0.0.1:", dir + "\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("serve on a terminal: got %q, want %q in it", text, want)
+		}
+	}
+	if strings.Contains(text, "point your clients here") {
+		t.Errorf("serve on a terminal: got %q, want no log of what the card has", text)
+	}
+}
+
 // What a terminal gets as JSON has the same value as what a pipe gets.
 func TestTerminal_JSONKeepsItsValue(t *testing.T) {
 	dir := t.TempDir()
@@ -188,7 +206,7 @@ func TestTerminal_WatchKeepsTheListInPlace(t *testing.T) {
 	ctx, quit := context.WithCancel(t.Context())
 	asked := 0
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if asked++; asked > 1 {
+		if asked++; asked > 2 { // it has drawn the first list, for which it asks twice
 			quit()
 		}
 		model, _ := json.Marshal(hostile)
@@ -200,7 +218,7 @@ func TestTerminal_WatchKeepsTheListInPlace(t *testing.T) {
 	if code != 0 || !strings.Contains(text, "CALL") || !strings.Contains(text, "rate limit") || !strings.Contains(text, "in 9s") {
 		t.Errorf("waits --watch: code %d and %q, want 0 and the call", code, text)
 	}
-	for _, not := range []string{"\x1b[2J", "\x1b]0;", "\u202e"} {
+	for _, not := range []string{"x\x1b[2J", "\x1b]0;", "\u202e"} {
 		if strings.Contains(text, not) {
 			t.Errorf("waits --watch wrote %q, want it without %q", text, not)
 		}

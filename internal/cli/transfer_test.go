@@ -23,7 +23,8 @@ import (
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/store"
-	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/bolt"
+	"github.com/ridethrough/ridethrough/store/nats"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
@@ -32,7 +33,7 @@ import (
 // answers and parks every wait.
 func withStore(t *testing.T, dir string, wait time.Duration, answers []llmtest.Answer, do func(*conversation.Runner)) {
 	t.Helper()
-	e, err := jetstream.Open(t.Context(), jetstream.Config{Dir: dir})
+	e, err := bolt.Open(t.Context(), bolt.Config{Dir: dir})
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
@@ -176,7 +177,7 @@ func TestImport_WaitingTurnKeepsItsTimeOnNATS(t *testing.T) {
 			t.Errorf("code %d, %s: no %q in\n%s", code, errs, line, out)
 		}
 	}
-	e, err := jetstream.Dial(t.Context(), jetstream.Remote{URL: s.ClientURL()})
+	e, err := nats.Dial(t.Context(), nats.Remote{URL: s.ClientURL()})
 	if err != nil {
 		t.Fatalf("dial: %v", err)
 	}
@@ -228,7 +229,7 @@ func TestImport_ReportsAndSkipsConflicts(t *testing.T) {
 		{"", "no such file", []string{dir + "/none"}},
 		{"", "in use", []string{"--data", dir}},
 	}
-	held, err := jetstream.Open(t.Context(), jetstream.Config{Dir: dir})
+	held, err := bolt.Open(t.Context(), bolt.Config{Dir: dir})
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
@@ -281,7 +282,7 @@ func TestExport_ReportsAndSkipsDamage(t *testing.T) {
 	if err := json.Unmarshal([]byte(strings.Split(lines, "\n")[1]), &first); err != nil || first.Conversation != "c" {
 		t.Errorf("first record: got %+v and error %v, want one of the conversation c", first, err)
 	}
-	if code != 1 || !strings.Contains(errs, "conversation b is damaged in record 2") || strings.Contains(lines, `"conversation":"b"`) || !strings.Contains(lines, `"conversation":"a"`) {
+	if code != 1 || !strings.Contains(errs, "conversation b is damaged in records 2 to 3") || strings.Contains(lines, `"conversation":"b"`) || !strings.Contains(lines, `"conversation":"a"`) {
 		t.Errorf("code %d, %s\n%s", code, errs, lines)
 	}
 }
@@ -331,12 +332,18 @@ func TestExport_GoesThroughTheServer(t *testing.T) {
 	if _, lines, _ := run(t, here, "export", "other-b", "other-a", "--server", url); records(lines) != records(other) {
 		t.Errorf("imported through the server: got\n%s\nwant\n%s", lines, other)
 	}
+	if code, out, errs := run(t, here, "delete", "other-a", "none", "--data", dir); code != 1 || !strings.Contains(errs, "no such conversation: none") || out != "1 deleted, 1 skipped\n" {
+		t.Errorf("delete through the server: code %d, %s, got %q; want one deleted, and none named", code, errs, out)
+	}
+	if _, lines, _ := run(t, here, "export", "--server", url); strings.Contains(lines, "other-a") || !strings.Contains(lines, "other-b") {
+		t.Errorf("after the deletion: got\n%s\nwant it without other-a", lines)
+	}
 	serving.stop()
 }
 
 func TestExport_AnotherServerIsNotTheOneThatUsesTheDirectory(t *testing.T) {
 	dir := t.TempDir()
-	held, err := jetstream.Open(t.Context(), jetstream.Config{Dir: dir})
+	held, err := bolt.Open(t.Context(), bolt.Config{Dir: dir})
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}

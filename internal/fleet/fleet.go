@@ -1,10 +1,10 @@
 // Package fleet joins gateways of one name that run side by side, its replicas, so that they can act as one: each
-// knows which others live, and sends them messages.
+// knows which others live, and a [Map] has what all of them know. Commands are messages.
 //
 // A fleet has no leader and stores nothing. A [Transport] carries its messages, and may lose, delay and reorder
-// them. A replica without a connection is alone, and goes on by itself at once; it is in the fleet again with its
-// next sign of life that comes through. Clocks of replicas may differ: no message has an instant, only durations.
-// There is no goroutine behind it: timers and the transport call it.
+// them. A replica without a connection is alone, and continues by itself at once; it is in the fleet again with its
+// next sign of life that comes through, which says what others have missed. Clocks of replicas may differ: no message
+// has an instant, only durations. It has no goroutine: timers and the transport call it.
 //
 // Package fleet/sharing has the circuit breakers of replicas act as one, package fleet/storelink carries messages
 // over NATS, and [Network] within a process.
@@ -72,11 +72,6 @@ func CleanName(name string) string {
 	return name[:min(len(name), 40)]
 }
 
-// ValidName reports whether a fleet may have a name: 1 to 40 letters, digits, - and _.
-func ValidName(name string) bool {
-	return name != "" && len(name) <= 40 && !strings.ContainsFunc(name, func(r rune) bool { return !isWord(r) })
-}
-
 func isWord(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_'
 }
@@ -93,9 +88,14 @@ type Fleet struct {
 	next      time.Time // its next sign of life
 	timer     clock.Timer
 	closed    bool
-	receivers map[string][]func(from string, body []byte)
+	receivers map[string]func(from string, body []byte)
 	watchers  []func()
-	says      func() any // what signs of life carry
+	beats     []func()              // before a sign of life
+	maps      map[string]replicated // by kind
+	flushed   time.Time             // when puts were sent last
+	flusher   clock.Timer           // nil: no puts wait for it
+
+	sending sync.Mutex // puts go out in their order; before the locks of maps and mu
 }
 
 // envelope is a message.
@@ -107,9 +107,17 @@ type envelope struct {
 
 // The kinds of messages of this package.
 const (
-	alive   = "alive"
-	leaving = "leaving"
+	alive   = "alive"   // a signOfLife
+	leaving = "leaving" // without a body
+	putting = "puts"    // batches of entries
+	missing = "missing" // asks for all that lives in maps of these kinds
 )
+
+// signOfLife is what a replica says of its maps: how many puts it has sent, and those that come with this.
+type signOfLife struct {
+	Heads map[string]int64 `json:"heads,omitempty"`
+	Puts  []batch          `json:"puts,omitempty"`
+}
 
 // Join joins a fleet. The replica is alone until its first sign of life comes back.
 func Join(c Config) *Fleet {
@@ -117,8 +125,11 @@ func Join(c Config) *Fleet {
 		c.Rand = mathrand.Float64
 	}
 	c.Clock = clock.Or(c.Clock)
-	f := &Fleet{Config: c, members: map[string]time.Time{}, receivers: map[string][]func(string, []byte){}}
+	f := &Fleet{Config: c, members: map[string]time.Time{}, receivers: map[string]func(string, []byte){}, maps: map[string]replicated{}}
 	f.since = c.Clock.Now()
+	On(f, alive, f.heardAlive)
+	On(f, putting, f.heardPuts)
+	On(f, missing, f.heardMissing)
 	c.Transport.Subscribe(f.topic("all"), f.receive)
 	c.Transport.Subscribe(f.topic("to."+c.ID), f.receive)
 	f.mu.Lock()
@@ -129,8 +140,9 @@ func Join(c Config) *Fleet {
 
 func (f *Fleet) topic(of string) string { return "ridethrough." + f.Name + "." + of }
 
-// Close leaves the fleet, and tells the others so.
+// Close leaves the fleet, and tells the others so, after what is still to be sent.
 func (f *Fleet) Close() {
+	f.flush()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -146,20 +158,19 @@ func (f *Fleet) Close() {
 func On[T any](f *Fleet, kind string, receive func(from string, message T)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.receivers[kind] = append(f.receivers[kind], func(from string, body []byte) {
+	f.receivers[kind] = func(from string, body []byte) {
 		var message T
 		if json.Unmarshal(body, &message) == nil {
 			receive(from, message)
 		}
-	})
+	}
 }
 
-// OnBeat has each sign of life carry what tell returns, and calls hear for those of the others as [On] does.
-func OnBeat[T any](f *Fleet, tell func() T, hear func(from string, about T)) {
-	On(f, alive, hear)
+// OnBeat calls prepare before each sign of life, which carries what it puts.
+func (f *Fleet) OnBeat(prepare func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.says = func() any { return tell() }
+	f.beats = append(f.beats, prepare)
 }
 
 // OnChange calls changed after another replica has come or gone, and after the connection is lost or there again.
@@ -180,8 +191,8 @@ func (f *Fleet) send(to, kind string, message any) error {
 	err := f.publish(to, kind, message)
 	if err != nil && !errors.Is(err, ErrTooLarge) {
 		f.mu.Lock()
-		if changed := f.lose(); changed != nil { // later: the sender may hold a lock that they need
-			f.Clock.AfterFunc(0, func() { f.notify(changed) })
+		if f.lose() { // later: the sender may hold a lock that they need
+			f.Clock.AfterFunc(0, f.notify)
 		}
 		f.mu.Unlock()
 	}
@@ -219,42 +230,39 @@ func (f *Fleet) receive(data []byte) {
 		return
 	}
 	changed := f.note(e, f.Clock.Now())
-	var receivers []func(string, []byte)
-	if e.From != f.ID { // its own only shows that there is a connection
-		receivers = f.receivers[e.Kind]
-	}
+	receive := f.receivers[e.Kind]
 	f.mu.Unlock()
-	f.notify(changed)
-	for _, receive := range receivers {
+	if changed {
+		f.notify()
+	}
+	if receive != nil && e.From != f.ID { // its own only shows that there is a connection
 		receive(e.From, e.Body)
 	}
 }
 
-// note notes the sender of a message, and returns what to call after a change.
-func (f *Fleet) note(e envelope, now time.Time) (changed []func()) {
+// note notes the sender of a message, and reports whether the replicas that live, or the connection, have changed.
+func (f *Fleet) note(e envelope, now time.Time) (changed bool) {
 	if e.From == f.ID {
 		f.heard = now
 		if f.connected {
-			return nil
+			return false
 		}
 		f.connected, f.since = true, now
-		return f.watchers
+		return true
 	}
 	_, known := f.members[e.From]
 	switch {
 	case e.Kind == leaving:
 		delete(f.members, e.From)
-		if known {
-			return f.watchers
-		}
+		return known
 	case known:
 		f.members[e.From] = now
-	case len(f.members) < maxMembers:
+	case len(f.members) < maxMembers && e.Kind != putting: // its next sign of life says what was missed
 		f.members[e.From] = now
 		f.greet(now)
-		return f.watchers
+		return true
 	}
-	return nil
+	return false
 }
 
 // greet sends the next sign of life soon: a newcomer is to learn who lives. Many newcomers are greeted with one.
@@ -278,42 +286,53 @@ func (f *Fleet) beat() {
 	in := time.Duration((0.9 + 0.2*f.Rand()) * float64(beat))
 	f.next = now.Add(in)
 	f.timer.Reset(in)
-	says := f.says
+	f.flushed = now // what is put now goes with the sign of life
+	beats := f.beats
 	f.mu.Unlock()
-	f.notify(changed)
-	var about any
-	if says != nil {
-		about = says()
+	if changed {
+		f.notify()
 	}
-	_ = f.Send(alive, about)
+	for _, m := range f.allMaps() {
+		m.review() // also what has expired
+	}
+	for _, prepare := range beats {
+		prepare()
+	}
+	f.sendAlive()
 }
 
 // expire forgets what has not been heard for too long.
-func (f *Fleet) expire(now time.Time) (changed []func()) {
+func (f *Fleet) expire(now time.Time) (changed bool) {
 	if f.connected && now.Sub(f.heard) > gone {
 		return f.lose()
 	}
 	for id, heard := range f.members {
 		if now.Sub(heard) > gone {
 			delete(f.members, id)
-			changed = f.watchers
+			changed = true
 		}
 	}
 	return changed
 }
 
 // lose notes that there is no connection.
-func (f *Fleet) lose() (changed []func()) {
+func (f *Fleet) lose() (changed bool) {
 	if !f.connected && len(f.members) == 0 {
-		return nil
+		return false
 	}
 	f.connected, f.since = false, f.Clock.Now()
 	clear(f.members)
-	return f.watchers
+	return true
 }
 
-// notify calls the watchers of a change. mu is not held.
-func (f *Fleet) notify(watchers []func()) {
+// notify has the maps know of a change, and calls the watchers. mu is not held.
+func (f *Fleet) notify() {
+	for _, m := range f.allMaps() {
+		m.review()
+	}
+	f.mu.Lock()
+	watchers := f.watchers
+	f.mu.Unlock()
 	for _, changed := range watchers {
 		changed()
 	}
@@ -334,6 +353,14 @@ func (f *Fleet) all() []string {
 	all := append(slices.Collect(maps.Keys(f.members)), f.ID)
 	slices.Sort(all)
 	return all
+}
+
+// Lives reports whether another replica lives.
+func (f *Fleet) Lives(id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, lives := f.members[id]
+	return lives
 }
 
 // Number returns how many replicas live, this one included.

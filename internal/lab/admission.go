@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
@@ -13,8 +12,8 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// admitted is the place of a call at the limits that the provider states. It is a breaker that first waits for room
-// below them, as the gateway does.
+// admitted is a call's place at the limits that the provider states. As a breaker it first waits for room below
+// them, as the gateway does.
 type admitted struct {
 	retry.Breaker
 	run    *run
@@ -25,7 +24,7 @@ type admitted struct {
 // admit returns the place of a caller's call at the limits that its gateway knows.
 func (r *run) admit(from *caller, limits *ratelimit.Table, b retry.Breaker) *admitted {
 	p := &admitted{Breaker: b, run: r, limits: limits}
-	p.room = ratelimit.Call{Adaptive: r.strategy.Adaptive, Key: ratelimit.Key{Upstream: "lab", Credential: "key", Model: "model"}, Request: sized{from, !from.other && r.Others.Number > 0}}
+	p.room = ratelimit.Call{Key: ratelimit.Key{Upstream: "lab", Credential: "key", Model: "model"}, Request: sized{from, !from.other && r.Others.Number > 0}}
 	return p
 }
 
@@ -37,37 +36,21 @@ func (p *admitted) Acquire(ctx context.Context) (retry.Permit, error) {
 	return p.Breaker.Acquire(ctx)
 }
 
-// began notes that an answer has begun after a time; nil: no limits are learned.
-func (p *admitted) began(took time.Duration) {
-	if p != nil {
-		p.limits.Tried(&p.room, ratelimit.Began, took)
-	}
-}
-
-// answered notes what an answer states, and what it has cost.
+// answered records the limits that an answer states, and what it has cost.
 func (p *admitted) answered(h http.Header, q request, err error) {
-	status := http.StatusOK
 	if f, refused := errors.AsType[*fault.Error](err); refused {
-		status = f.Status
+		p.limits.Observe(&p.room, f.Status, h)
+		p.limits.Failed(&p.room, f)
+		return
 	}
-	p.limits.Observe(&p.room, status, h)
-	switch {
-	case err == nil:
-	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == statusOverloaded:
-		p.limits.Tried(&p.room, ratelimit.Overloaded, 0)
-	default:
-		p.limits.Tried(&p.room, ratelimit.Failed, 0)
-	}
+	p.limits.Observe(&p.room, http.StatusOK, h)
 	if err == nil {
 		p.limits.Used(&p.room, p.run.charged(q))
 	}
 }
 
-// statusOverloaded is Anthropic's.
-const statusOverloaded = 529
-
-// charged returns the usage of an answer, as Anthropic states it where the limit is a bucket, and otherwise as OpenAI:
-// with what was read from the cache.
+// charged returns the usage of an answer, including what was read from the cache: as Anthropic reports it where the
+// limit is a bucket, otherwise as OpenAI does.
 func (r *run) charged(q request) ratelimit.Charged {
 	for _, o := range r.Outages {
 		if o.Kind == config.Bucket {
@@ -77,13 +60,10 @@ func (r *run) charged(q request) ratelimit.Charged {
 	return ratelimit.Charged{Input: q.tokens}
 }
 
-// close ends the call.
 func (p *admitted) close() { p.limits.Close(&p.room) }
 
-// bytesPerToken is how long a token is, about.
 const bytesPerToken = 4
 
-// sized is a caller's request, as package ratelimit sees it.
 type sized struct {
 	*caller
 	agent bool

@@ -8,7 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// levels are the characters of a one-line chart, the lowest first. The key is whether they are ASCII.
+// levels are the characters of a one-line chart, the lowest first, by whether they are ASCII.
 var levels = map[bool][]rune{
 	false: []rune(" ▁▂▃▄▅▆▇█"),
 	true:  []rune(" .,:-=+*#"),
@@ -31,8 +31,8 @@ func Spark(series []int, width int, ascii bool) string {
 	return b.String()
 }
 
-// squeeze shortens a series to at most width values. It keeps the maximum of the
-// values that it merges, so that no peak is lost.
+// squeeze shortens a series to at most width values. It keeps the maximum of merged values, so that no peak is
+// lost.
 func squeeze(series []int, width int) []int {
 	if len(series) <= width {
 		return series
@@ -45,7 +45,6 @@ func squeeze(series []int, width int) []int {
 	return fit
 }
 
-// minutes returns the length of the longest series.
 func (r *Report) minutes() (n int) {
 	for _, one := range r.Results {
 		n = max(n, len(one.PerMinute), len(one.Answers))
@@ -84,7 +83,6 @@ func (r *Report) OutageLine(width int, ascii bool) string {
 	return string(line)
 }
 
-// state is the state of the simulated upstream.
 type state int
 
 const (
@@ -93,7 +91,6 @@ const (
 	down // refuses every call
 )
 
-// stateAt returns the worst state in a minute.
 func stateAt(s config.Scenario, minute int) (worst state) {
 	at := time.Duration(minute) * time.Minute
 	for _, o := range s.Outages {

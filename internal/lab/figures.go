@@ -17,7 +17,7 @@ type Figure struct {
 	drop  int                   // in a narrow table the highest is left out first; 0: never
 }
 
-// maxDrop is the drop of the figure that is left out first.
+// maxDrop is the drop of the figure that is omitted first.
 const maxDrop = 6
 
 // Of returns the figure of a result.
@@ -55,22 +55,20 @@ func (r *Report) Figures() []Figure {
 	return all
 }
 
-// percent formats a share to a tenth.
 func percent(share float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(100*share, 'f', 1, 64), ".0") + " %"
 }
 
-// number returns the figure of a count, the lower the better.
+// number returns the figure of a count; lower is better.
 func number(name, about string, drop int, of func(*Result) int) Figure {
 	return Figure{name, about, func(r *Result) string { return count(of(r)) }, func(r *Result) float64 { return -float64(of(r)) }, drop}
 }
 
-// wait returns the figure of a wait of the calls that met a fault and were answered.
 func wait(name, about string, drop int, of func(*Result) time.Duration) Figure {
 	return duration(name, about, drop, func(r *Result) bool { return r.Recovered > 0 }, of)
 }
 
-// duration returns the figure of a time, the shorter the better, "-" if unknown.
+// duration returns the figure of a time; shorter is better, "-" is unknown.
 func duration(name, about string, drop int, known func(*Result) bool, of func(*Result) time.Duration) Figure {
 	text := func(r *Result) string {
 		if !known(r) {
@@ -90,8 +88,8 @@ func (r *Report) Width(f Figure) int {
 	return widest
 }
 
-// Fit returns the figures whose columns fit into a width, each after two spaces.
-// The least important are left out first.
+// Fit returns the figures whose columns fit into a width, each after two spaces. It omits the least important
+// first.
 func (r *Report) Fit(width int) []Figure {
 	all := r.Figures()
 	for drop := maxDrop; ; drop-- {
@@ -113,7 +111,7 @@ func rate(part, whole int) float64 {
 	return float64(part) / float64(whole)
 }
 
-// share formats a percentage; only a complete share is 100 %.
+// share formats a percentage. Only a complete share is 100 %.
 func share(part, whole int) string {
 	switch percent := 100 * rate(part, whole); {
 	case part == whole:
@@ -125,7 +123,6 @@ func share(part, whole int) string {
 	}
 }
 
-// count formats a number in groups of three digits.
 func count(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

@@ -13,30 +13,27 @@ import (
 	"github.com/ridethrough/ridethrough/ratelimit"
 )
 
-// replica is one of the gateways among which the callers are divided.
+// replica is one of the gateways that share the callers.
 type replica struct {
 	clock   clock.Clock
 	breaker *breaker.Breaker // nil: each caller is on its own
-	limits  *ratelimit.Table // nil: none is learned
-	fleet   *fleet.Fleet     // nil: it is none
+	limits  *ratelimit.Table // nil: limits are not learned
+	fleet   *fleet.Fleet     // nil: no fleet
 	sharing *sharing.Sharing
 }
 
-// skewed is the simulated time by a clock that is wrong.
+// skewed is the simulated time of a wrong clock.
 type skewed struct {
 	*simulation
 	by time.Duration
 }
 
-// Now implements clock.Clock.
 func (s skewed) Now() time.Time { return s.simulation.Now().Add(s.by) }
 
-// WithDeadline implements clock.Clock.
 func (s skewed) WithDeadline(ctx context.Context, end time.Time, cause error) (context.Context, context.CancelFunc) {
 	return s.simulation.WithDeadline(ctx, end.Add(-s.by), cause)
 }
 
-// startReplicas creates the gateways, and joins them where the strategy does.
 func (r *run) startReplicas() {
 	n := max(1, r.Fleet.Number)
 	network := r.network()
@@ -60,7 +57,6 @@ func (r *run) startReplicas() {
 	}
 }
 
-// join joins the gateway with the others.
 func (one *replica) join(id string, network *fleet.Network, luck *rand.Rand) {
 	one.fleet = fleet.Join(fleet.Config{Name: "lab", ID: id, Transport: network.Connect(id), Clock: one.clock, Rand: luck.Float64})
 	one.sharing = sharing.Start(one.fleet)
@@ -70,7 +66,7 @@ func (one *replica) join(id string, network *fleet.Network, luck *rand.Rand) {
 	}
 }
 
-// closeReplicas ends what would go on without callers.
+// closeReplicas stops what would run without callers.
 func (r *run) closeReplicas() {
 	for _, one := range r.replicas {
 		if one.fleet != nil {
@@ -80,10 +76,9 @@ func (r *run) closeReplicas() {
 	}
 }
 
-// replicaID names the gateway of an index, in the order of the indexes.
+// replicaID names the gateway of an index. The names sort like the indexes.
 func replicaID(i int) string { return fmt.Sprintf("r%02d", i) }
 
-// network returns the network between the gateways.
 func (r *run) network() *fleet.Network {
 	luck := rand.New(rand.NewPCG(r.Seed, 1<<41))
 	return &fleet.Network{
@@ -93,7 +88,6 @@ func (r *run) network() *fleet.Network {
 	}
 }
 
-// reaches reports whether a message of one gateway reaches another at this time.
 func (r *run) reaches(from, to string) bool {
 	for _, p := range r.Fleet.Partitions {
 		first := replicaID(p.Away)

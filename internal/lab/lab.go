@@ -5,14 +5,16 @@
 // produces the same figures to the byte. Other programs are simulated by the same retrier with their
 // published numbers (strategies.yaml).
 //
-// The package has no I/O but the files of [WriteGallery]. Command `ridethrough lab` shows the reports.
-//
-// It has many files because each kind of thing that is simulated, counted or drawn has one of its own.
+// The package has no I/O. Command `ridethrough lab` shows the reports.
 package lab
 
 import (
+	"cmp"
 	"context"
+	"embed"
+	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,9 +22,9 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// Run simulates a scenario once for each strategy, each time with the same callers and seed. The results are
-// in the order of the strategies. It returns early, with the cause, when ctx ends. progress is called after
-// each strategy with the number of those done, possibly concurrently; nil: not called.
+// Run simulates a scenario once for each strategy, each time with the same callers and seed. The results are in the
+// order of the strategies. When ctx ends it returns early, with the cause. After each strategy it calls progress
+// with the number of those done, possibly concurrently; progress may be nil.
 func Run(ctx context.Context, s config.Scenario, all []Strategy, progress func(done int)) (*Report, error) {
 	r := &Report{Scenario: s, Recovery: recovery(s), Results: make([]*Result, len(all))}
 	errs := make([]error, len(all))
@@ -34,7 +36,7 @@ func Run(ctx context.Context, s config.Scenario, all []Strategy, progress func(d
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			if errs[i] = context.Cause(ctx); errs[i] != nil {
-				return // do not create ten thousand callers in vain
+				return // do not create ten thousand callers for nothing
 			}
 			r.Results[i], errs[i] = newRun(s, strategy).result(ctx)
 			if n := int(done.Add(1)); progress != nil && errs[i] == nil {
@@ -43,10 +45,8 @@ func Run(ctx context.Context, s config.Scenario, all []Strategy, progress func(d
 		})
 	}
 	running.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
@@ -74,7 +74,7 @@ func recovery(s config.Scenario) (end time.Duration) {
 	return end
 }
 
-// over returns the end of an outage. A window that is spent opens when the next begins.
+// over returns the end of an outage. A spent window opens when the next one begins.
 func over(o config.Outage) time.Duration {
 	if windows := o.For / max(o.Window, 1); o.Kind == config.Window && windows > 0 {
 		return o.From + windows*o.Window
@@ -82,11 +82,47 @@ func over(o config.Outage) time.Duration {
 	return o.From + o.For
 }
 
-// firstOutage returns the start of the first outage, or the scenario's end.
 func firstOutage(s config.Scenario) time.Duration {
 	first := s.Lasts
 	for _, o := range s.Outages {
 		first = min(first, o.From)
 	}
 	return first
+}
+
+//go:embed gallery/*.yaml
+var scenarios embed.FS
+
+var gallery = []string{
+	"four-hours-529", "thirty-eight-minutes-503", "tokens-per-minute", "thirty-second-blip", "flapping-evening", "slow-afternoon",
+	"a-third-fails", "half-fail", "mixed-fleet", "fleet-of-ten", "fleet-limits", "five-hour-window", "weekly-window",
+}
+
+// Gallery returns the built-in scenarios, which are modelled on real outages.
+func Gallery() []config.Scenario {
+	all := make([]config.Scenario, len(gallery))
+	for i, name := range gallery {
+		s, err := config.ParseScenario(name+".yaml", []byte(ScenarioFile(name)))
+		if err != nil {
+			panic(fmt.Sprintf("%s: %v", name, err)) // tests parse them
+		}
+		all[i] = s
+	}
+	return all
+}
+
+// ScenarioFile returns the YAML of a scenario of the gallery, or "" for an unknown name.
+func ScenarioFile(name string) string {
+	text, _ := scenarios.ReadFile("gallery/" + name + ".yaml")
+	return string(text)
+}
+
+// Find returns the scenario of the gallery with that name.
+func Find(name string) (config.Scenario, bool) {
+	all := Gallery()
+	i := slices.IndexFunc(all, func(s config.Scenario) bool { return s.Name == name })
+	if i < 0 {
+		return config.Scenario{}, false
+	}
+	return all[i], true
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// limit is a limit of tokens with its state.
 type limit struct {
 	config.Outage
 	sim    *simulation
@@ -18,7 +17,7 @@ type limit struct {
 	all    float64       // tokens that were used in all
 }
 
-// length returns the time after which all tokens are there again.
+// length returns the time after which all tokens are available again.
 func (l *limit) length() time.Duration {
 	if l.Kind == config.Window {
 		return l.Window
@@ -26,7 +25,7 @@ func (l *limit) length() time.Duration {
 	return time.Minute
 }
 
-// start returns when the first period begins. Minutes are those of the clock.
+// start returns when the first period begins. Minutes are aligned to the clock.
 func (l *limit) start() time.Duration {
 	if l.Kind == config.Window {
 		return l.From
@@ -34,7 +33,6 @@ func (l *limit) start() time.Duration {
 	return 0
 }
 
-// update brings the state to a time.
 func (l *limit) update(now time.Duration) {
 	if l.Kind == config.Bucket {
 		l.used = max(0, l.used-(now-l.at).Seconds()*l.perSecond())
@@ -46,10 +44,9 @@ func (l *limit) update(now time.Duration) {
 	}
 }
 
-// perSecond returns how many tokens of a bucket are filled up again in a second.
 func (l *limit) perSecond() float64 { return float64(l.Tokens) / time.Minute.Seconds() }
 
-// take uses tokens, and reports whether there are as many.
+// take uses tokens, and reports whether there were enough.
 func (l *limit) take(now time.Duration, tokens float64) bool {
 	l.update(now)
 	if l.used+tokens > float64(l.Tokens) {
@@ -60,7 +57,6 @@ func (l *limit) take(now time.Duration, tokens float64) bool {
 	return true
 }
 
-// reset returns when all tokens are there again.
 func (l *limit) reset(now time.Duration) time.Duration {
 	if l.Kind == config.Bucket {
 		return now + time.Duration(l.used/l.perSecond()*float64(time.Second))
@@ -68,7 +64,7 @@ func (l *limit) reset(now time.Duration) time.Duration {
 	return l.start() + time.Duration(l.period+1)*l.length()
 }
 
-// opens returns when a call that is refused now would be accepted, if no other came before it.
+// opens returns when a refused call would be accepted, if no other came first.
 func (l *limit) opens(now time.Duration, tokens float64) time.Duration {
 	if l.Kind == config.Bucket {
 		short := l.used + tokens - float64(l.Tokens)
@@ -77,8 +73,8 @@ func (l *limit) opens(now time.Duration, tokens float64) time.Duration {
 	return l.reset(now)
 }
 
-// state states the limit in the headers of an answer: a window as Claude's subscriptions do, a bucket as Anthropic,
-// a minute as OpenAI.
+// state writes the limit into the headers of an answer: a window as Claude's subscriptions do, a bucket as
+// Anthropic, a minute as OpenAI.
 func (l *limit) state(h http.Header, now time.Duration, refused bool) {
 	l.update(now)
 	left := strconv.Itoa(max(0, int(float64(l.Tokens)-l.used)))
@@ -105,7 +101,7 @@ func (l *limit) state(h http.Header, now time.Duration, refused bool) {
 	}
 }
 
-// windowName names a window in a header: Claude has one of five hours and one of seven days.
+// windowName names a window in a header: Claude has windows of five hours and of seven days.
 func windowName(d time.Duration) string {
 	if d > 24*time.Hour {
 		return "7d"
@@ -113,7 +109,7 @@ func windowName(d time.Duration) string {
 	return "5h"
 }
 
-// allowed returns how many tokens a limit per minute allows in all. A bucket is full at first.
+// allowed returns how many tokens a limit per minute allows in all. A bucket starts full.
 func (l *limit) allowed() float64 {
 	minutes := l.For.Minutes()
 	if l.Kind == config.Bucket {

@@ -1,20 +1,23 @@
 package lab_test
 
 import (
+	"flag"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/ridethrough/ridethrough/internal/lab"
-	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
+
+var update = flag.Bool("update", false, "write docs/outages.md and its pictures")
 
 // It simulates the whole gallery again.
 func TestGalleryFiles_AreThoseInDocs(t *testing.T) {
-	if testing.Short() || raced {
+	if testing.Short() {
 		t.Skip("simulates a dozen hours with seventeen policies")
 	}
-	files, err := lab.GalleryFiles(t.Context(), func(config.Scenario) {})
+	sequential(t)
+	files, err := lab.GalleryFiles(t.Context())
 	if err != nil {
 		t.Fatalf("gallery files: %v", err)
 	}
@@ -22,9 +25,14 @@ func TestGalleryFiles_AreThoseInDocs(t *testing.T) {
 		t.Errorf("gallery has %d files, want a page and %d pictures", len(files), len(lab.Gallery()))
 	}
 	for name, want := range files {
+		if *update {
+			if err := os.WriteFile("../../docs/"+name, []byte(want), 0o644); err != nil {
+				t.Fatalf("write: %v", err)
+			}
+		}
 		got, err := os.ReadFile("../../docs/" + name)
 		if err != nil || string(got) != want {
-			t.Errorf("docs/%s is out of date (%v); run: go run ./cmd/ridethrough lab --gallery docs", name, err)
+			t.Errorf("docs/%s is out of date (%v); run: go test ./internal/lab -update", name, err)
 		}
 	}
 	kept, err := os.ReadDir("../../docs/outages")

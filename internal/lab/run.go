@@ -14,7 +14,6 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// run is a simulation of a scenario with one strategy.
 type run struct {
 	config.Scenario
 	strategy  Strategy
@@ -26,10 +25,9 @@ type run struct {
 	onRequest func(caller, n int) // called before each call, with n = 0, and each request; nil: none
 }
 
-// drain is the time after the last call has begun in which calls may end.
+// drain is how long calls may still run after the last one has begun.
 const drain = 24 * time.Hour
 
-// errLeft ends the call of a caller whose patience has run out.
 var errLeft = errors.New("the caller has run out of patience")
 
 func newRun(s config.Scenario, strategy Strategy) *run {
@@ -39,7 +37,6 @@ func newRun(s config.Scenario, strategy Strategy) *run {
 	return r
 }
 
-// result runs the simulation to its end.
 func (r *run) result(ctx context.Context) (*Result, error) {
 	r.sim.AfterFunc(r.Lasts+drain, func() { r.sim.stopped = true })
 	for i := range r.Callers.Number + r.Others.Number {
@@ -63,7 +60,6 @@ func (r *run) result(ctx context.Context) (*Result, error) {
 	return result, nil
 }
 
-// caller is a client with its state.
 type caller struct {
 	config.Callers
 	id    int
@@ -73,10 +69,9 @@ type caller struct {
 	luck  *rand.Rand
 }
 
-// cacheTime is how long a provider's cache has what a request has put there.
+// cacheTime is how long a provider's cache keeps a request's prompt.
 const cacheTime = 5 * time.Minute
 
-// request returns the caller's next request.
 func (c *caller) request(now time.Duration) request {
 	q := request{luck: c.luck.Float64(), tokens: float64(c.Tokens)}
 	if c.asked > 0 && now-c.asked <= cacheTime {
@@ -85,8 +80,8 @@ func (c *caller) request(now time.Duration) request {
 	return q
 }
 
-// accepted notes an answer to the latest request. A conversation grows by what its next request does not read from the
-// cache; calls without a cache are apart from one another.
+// accepted records an answer to the latest request. A conversation grows by what its next request does not read
+// from the cache. Calls without a cache are independent of one another.
 func (c *caller) accepted(sent time.Duration) {
 	c.asked = sent
 	if c.Cached > 0 {
@@ -94,8 +89,8 @@ func (c *caller) accepted(sent time.Duration) {
 	}
 }
 
-// caller makes calls with pauses between them until the scenario ends. The
-// pauses do not depend on the outcomes of the calls.
+// caller makes calls with pauses between them until the scenario ends. The pauses do not depend on the calls'
+// outcomes.
 func (r *run) caller(t *task, c *caller) {
 	pauses := rand.New(rand.NewPCG(r.Seed, 2*uint64(c.id)+1))
 	c.luck = rand.New(rand.NewPCG(r.Seed, 2*uint64(c.id)+2))
@@ -114,7 +109,6 @@ func (r *run) caller(t *task, c *caller) {
 	}
 }
 
-// call makes one call, with its retries.
 func (r *run) call(t *task, from *caller) {
 	r.reportRequest(from.id, 0)
 	ctx, cancel := context.WithCancelCause(t.ctx)
@@ -140,12 +134,10 @@ func (r *run) call(t *task, from *caller) {
 	retrier.OnTry = func(t retry.Try) { call.hit = t.Run.Tries > 0 }
 	_, err := retry.Do(ctx, retrier, func(ctx context.Context, n int) (struct{}, error) {
 		r.reportRequest(from.id, n)
-		sent := r.sim.elapsed
-		call.sent = sent
+		call.sent = r.sim.elapsed
 		r.tally.request(call.sent)
 		q := from.request(call.sent)
 		q.taken = func() { call.sent = r.sim.elapsed }
-		q.begins = func() { room.began(r.sim.elapsed - sent) }
 		h, err := r.try(ctx, n, q)
 		if room != nil {
 			room.answered(h, q, err)
@@ -184,8 +176,8 @@ func (r *run) try(ctx context.Context, n int, q request) (http.Header, error) {
 	return h, r.strategy.classify(f, n)
 }
 
-// classify returns the fault of failure n of a call, as seen by a program that
-// decides by status and has its own rule for Retry-After.
+// classify returns the fault of failure n of a call, as a program sees it that decides by status and has its own
+// rule for Retry-After.
 func (s *Strategy) classify(f *fault.Error, n int) *fault.Error {
 	if f.Kind == fault.Timeout {
 		return f // the program's own timeout, which every strategy retries
@@ -208,17 +200,16 @@ func (s *Strategy) classify(f *fault.Error, n int) *fault.Error {
 	return f
 }
 
-// Strategy is a retry policy, with what a program does beside it.
+// Strategy is a retry policy, and what a program does besides retrying.
 type Strategy struct {
 	config.Strategy
 	SharesBreaker bool // all callers share a circuit breaker
 	Fleet         bool // and the breakers of several gateways act as one
 	Admission     bool // and wait for room below the limits that the provider states
-	Adaptive      bool // and where it states none, until so few are in flight that their answers begin soon
 }
 
-// OwnStrategy returns a strategy of this project: a policy, with or without a shared circuit breaker. With one it has the
-// quota of `ridethrough serve`, unless the policy has another.
+// OwnStrategy returns a strategy of this project: a policy, with or without a shared circuit breaker. With one it
+// has the quota of `ridethrough serve`, unless the policy sets another.
 func OwnStrategy(name string, p policy.Policy, shared bool) Strategy {
 	s := Strategy{Strategy: config.Strategy{Name: name, Title: "ridethrough, " + name, Policy: p}, SharesBreaker: shared}
 	if shared {
@@ -247,15 +238,7 @@ func (s Strategy) WithAdmission() Strategy {
 	return s
 }
 
-// WithAdaptive returns the strategy with adaptive admission.
-func (s Strategy) WithAdaptive() Strategy {
-	s.Admission, s.Adaptive = true, true
-	s.Name += withAdaptive
-	s.Title += ", admission: adaptive"
-	return s
-}
-
-// ForAWeek returns the strategy with a quota that allows to wait for the window of a week.
+// ForAWeek returns the strategy with a quota that permits waiting for the window of a week.
 func (s Strategy) ForAWeek() Strategy {
 	s.Policy.Quota.Max = 7 * 24 * time.Hour
 	s.Name += withWeek
@@ -263,13 +246,12 @@ func (s Strategy) ForAWeek() Strategy {
 	return s
 }
 
-// The suffixes of strategies: callers share a circuit breaker, each gateway's its own; with it they also wait for room below the limits that the
-// provider states; and where it states none, until few enough are in flight; with it they also wait for the window of a
-// week; and with it the breakers of several gateways act as one.
+// The suffixes of strategies. Callers share a circuit breaker, one per gateway; they also wait for room below the
+// limits that the provider states; they also wait for the window of a week; the breakers of several gateways act as
+// one.
 const (
 	withBreaker   = "+breaker"
 	withAdmission = "+admission"
-	withAdaptive  = "+adaptive"
 	withWeek      = "+7d"
 	withFleet     = "+fleet"
 )

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"container/heap"
 	"context"
 	"errors"
 	"iter"
@@ -10,8 +11,8 @@ import (
 )
 
 // simulation is a discrete-event simulation: its time advances to the next event when no task can run. It is
-// the clock of packages retry and breaker, and it runs tasks one at a time in a deterministic order, so the
-// same seed produces the same run. It is not safe for concurrent use.
+// the clock of packages retry and breaker. It runs tasks one at a time in a deterministic order, so the same
+// seed produces the same run. It is not safe for concurrent use.
 //
 // A task is a coroutine (iter.Pull) that yields while it sleeps. Ten thousand of
 // them cost ten thousand small stacks and no work for Go's scheduler.
@@ -27,7 +28,6 @@ type simulation struct {
 	stopped  bool
 }
 
-// errStopped cancels the tasks of a simulation that has ended.
 var errStopped = errors.New("the simulation has ended")
 
 // newSimulation returns a simulation with an arbitrary start, which no figure depends on.
@@ -38,10 +38,8 @@ func newSimulation() *simulation {
 	}
 }
 
-// Now returns the simulated time.
 func (s *simulation) Now() time.Time { return s.start.Add(s.elapsed) }
 
-// task is a coroutine of a simulation.
 type task struct {
 	sim    *simulation
 	ctx    context.Context // done when the simulation has ended
@@ -54,10 +52,9 @@ type task struct {
 	queued bool
 }
 
-// taskKey is the key of a context's task.
 type taskKey struct{}
 
-// spawn adds a task, which runs after all tasks that are ready.
+// spawn adds a task, which runs after all ready tasks.
 func (s *simulation) spawn(f func(*task)) {
 	t := &task{sim: s}
 	t.wakeUp = event{f: func() { s.enqueue(t) }, sim: s, index: -1}
@@ -71,7 +68,6 @@ func (s *simulation) spawn(f func(*task)) {
 	s.enqueue(t)
 }
 
-// enqueue makes a task ready.
 func (s *simulation) enqueue(t *task) {
 	if !t.queued {
 		t.queued = true
@@ -79,7 +75,6 @@ func (s *simulation) enqueue(t *task) {
 	}
 }
 
-// stepsPerCheck is the number of steps between two checks of the context.
 const stepsPerCheck = 256
 
 // run advances the simulation until no event is left, it is stopped, or ctx
@@ -96,7 +91,7 @@ func (s *simulation) run(ctx context.Context) error {
 		case len(s.ready) > 0:
 			s.resumeNext()
 		case len(s.events) > 0:
-			e := s.events.pop()
+			e := heap.Pop(&s.events).(*event)
 			s.elapsed = e.at
 			e.f()
 		default:
@@ -105,7 +100,6 @@ func (s *simulation) run(ctx context.Context) error {
 	}
 }
 
-// resumeNext runs the next ready task until it sleeps or ends.
 func (s *simulation) resumeNext() {
 	t := s.ready[s.resumed]
 	if s.resumed++; s.resumed == len(s.ready) {
@@ -115,7 +109,6 @@ func (s *simulation) resumeNext() {
 	t.next()
 }
 
-// close ends all tasks.
 func (s *simulation) close() {
 	for _, t := range s.tasks {
 		t.cancel(errStopped)
@@ -123,8 +116,7 @@ func (s *simulation) close() {
 	}
 }
 
-// SleepOrWake suspends the task of ctx until d has passed, wake is sent to, or
-// ctx ends, as it does with the simulation.
+// SleepOrWake suspends the task of ctx until d has passed, wake is sent to, or ctx or the simulation ends.
 func (s *simulation) SleepOrWake(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
@@ -164,14 +156,12 @@ func received(wake <-chan struct{}) bool {
 	}
 }
 
-// Woke resumes the task that sleeps on wake.
 func (s *simulation) Woke(wake <-chan struct{}) {
 	if t := s.sleepers[wake]; t != nil {
 		s.enqueue(t)
 	}
 }
 
-// WithDeadline is context.WithDeadlineCause in simulated time.
 func (s *simulation) WithDeadline(ctx context.Context, end time.Time, cause error) (context.Context, context.CancelFunc) {
 	bounded, cancel := context.WithCancelCause(ctx)
 	timer := s.cancelAfter(ctx, end.Sub(s.Now()), func() { cancel(cause) })
@@ -192,7 +182,6 @@ func (s *simulation) cancelAfter(ctx context.Context, d time.Duration, cancel fu
 	})
 }
 
-// deadline is a context with a deadline in simulated time.
 type deadline struct {
 	context.Context
 	end time.Time
@@ -204,4 +193,65 @@ func (d deadline) Deadline() (time.Time, bool) {
 		return end, true
 	}
 	return d.end, true
+}
+
+// event is a function to call at a simulated time. Events of the same time keep the order in which they were scheduled.
+type event struct {
+	f     func()
+	sim   *simulation
+	at    time.Duration // since the simulation's start
+	seq   uint64
+	index int // in the queue; -1: not scheduled
+}
+
+func (s *simulation) AfterFunc(d time.Duration, f func()) clock.Timer {
+	e := &event{f: f, sim: s, index: -1}
+	e.Reset(d)
+	return e
+}
+
+// Stop cancels the event. It reports whether the event was scheduled.
+func (e *event) Stop() bool {
+	if e.index < 0 {
+		return false
+	}
+	heap.Remove(&e.sim.events, e.index)
+	return true
+}
+
+// Reset schedules the event d from now, also if it has happened before. It
+// reports whether the event was scheduled.
+func (e *event) Reset(d time.Duration) bool {
+	was := e.Stop()
+	s := e.sim
+	s.seq++
+	e.at, e.seq = s.elapsed+min(max(d, 0), clock.Forever-s.elapsed), s.seq
+	heap.Push(&s.events, e)
+	return was
+}
+
+// queue is a heap of the scheduled events; the next one is first.
+type queue []*event
+
+func (q queue) Len() int { return len(q) }
+
+func (q queue) Less(i, j int) bool {
+	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].seq < q[j].seq
+}
+
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].index, q[j].index = i, j
+}
+
+func (q *queue) Push(e any) {
+	e.(*event).index = len(*q)
+	*q = append(*q, e.(*event))
+}
+
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	e := (*q)[last]
+	(*q)[last], *q, e.index = nil, (*q)[:last], -1
+	return e
 }

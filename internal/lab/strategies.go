@@ -26,8 +26,12 @@ func ThirdParty() []Strategy {
 	return strategies
 }
 
-// presets returns this project's presets: with a shared circuit breaker, with that and admission, and by
-// themselves.
+// recommended is the strategy that the others are compared with: the default of `ridethrough serve`. Where the
+// provider states its limits, that is the strategy with admission.
+const recommended = "patient" + withBreaker
+
+// presets returns this project's presets: alone, with a shared circuit breaker, and with both breaker and
+// admission.
 func presets() []Strategy {
 	var all []Strategy
 	for _, name := range policy.Presets() {
@@ -35,7 +39,7 @@ func presets() []Strategy {
 		shared := OwnStrategy(name, p, true)
 		all = append(all, shared, shared.WithAdmission(), OwnStrategy(name, p, false))
 		if shared.Name == recommended {
-			all = append(all, shared.ForAWeek(), shared.WithAdaptive(), shared.InFleet(), shared.WithAdmission().InFleet())
+			all = append(all, shared.ForAWeek(), shared.InFleet(), shared.WithAdmission().InFleet())
 		}
 	}
 	return all

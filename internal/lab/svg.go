@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// The layout of a picture, in pixels.
 const (
 	pictureWidth = 900
 	plotLeft     = 160
@@ -53,7 +52,6 @@ func (r *Report) SVG() string {
 	return b.String()
 }
 
-// description describes the picture for screen readers.
 func (r *Report) description() string {
 	parts := make([]string, len(r.Results))
 	for i, one := range r.Results {
@@ -62,17 +60,14 @@ func (r *Report) description() string {
 	return strings.Join(strings.Fields(r.Scenario.About), " ") + " Requests and answers per minute for each policy: " + strings.Join(parts, "; ") + "."
 }
 
-// x returns the horizontal coordinate of a minute.
 func (r *Report) x(minute int) string {
 	return coordinate(plotLeft + float64(plotWidth*minute)/float64(max(1, r.minutes())))
 }
 
-// coordinate formats a coordinate.
 func coordinate(v float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
 }
 
-// shade draws the outages and the time axis.
 func (r *Report) shade(b *strings.Builder, height int) {
 	bottom, n := height-26, r.minutes()
 	for from := 0; from < n; {
@@ -92,7 +87,6 @@ func (r *Report) shade(b *strings.Builder, height int) {
 	}
 }
 
-// tick returns the number of minutes between two marks of the axis.
 func tick(minutes int) int {
 	for _, step := range []int{5, 10, 15, 30, 60, 120, 240} {
 		if minutes/step <= 9 {
@@ -114,7 +108,6 @@ func clockText(minute int) string {
 	}
 }
 
-// row draws one strategy.
 func (r *Report) row(b *strings.Builder, i int) {
 	one, n := r.Results[i], r.minutes()
 	base := plotTop + rowHeight*i + plotHeight
@@ -128,7 +121,6 @@ func (r *Report) row(b *strings.Builder, i int) {
 	fmt.Fprintf(b, `<path class="x" d="M%d %dh%d"/>`+"\n", plotLeft, base, plotWidth)
 }
 
-// steps returns the path of a step chart.
 func steps(series []int, base, highest int) string {
 	var b strings.Builder
 	last := -1

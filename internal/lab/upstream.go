@@ -14,7 +14,6 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// upstream is the simulated provider of a scenario.
 type upstream struct {
 	sim     *simulation
 	service config.Service
@@ -25,16 +24,14 @@ type upstream struct {
 	faults  map[refusal]*fault.Error
 }
 
-// request is a call's request.
 type request struct {
 	luck   float64 // in [0, 1): how long its answer takes
 	tokens float64 // that it costs
 	cached float64 // of these, read from the provider's cache
 
-	taken, begins func() // called when it has its turn at a server, and when its answer begins there
+	taken func() // called when it has its turn at a server
 }
 
-// outage is an outage with its state.
 type outage struct {
 	config.Outage
 	bucket bucket // of a limited capacity
@@ -42,7 +39,6 @@ type outage struct {
 	slots  slots
 }
 
-// refusal is the answer to a refused call: a status, and Retry-After in seconds.
 type refusal struct {
 	status, retryAfter int
 	limit              *limit // that was exceeded; nil: none
@@ -67,7 +63,6 @@ func newUpstream(sim *simulation, s config.Scenario) *upstream {
 // never is a time, in nanoseconds, that no run reaches.
 const never = 365 * 24 * float64(time.Hour)
 
-// ask sends one request and returns the headers of its answer.
 func (u *upstream) ask(ctx context.Context, q request) (http.Header, error) {
 	r, slower := u.decide(u.sim.elapsed, q)
 	if o := u.server(u.sim.elapsed); o != nil && r.status == 0 {
@@ -91,7 +86,7 @@ func (u *upstream) ask(ctx context.Context, q request) (http.Header, error) {
 	return u.stated(r.limit), f
 }
 
-// stated returns the headers in which the limits are stated; exceeded refuses the request, nil: none does.
+// stated returns headers that state the limits. exceeded is the limit that refuses the request, or nil.
 func (u *upstream) stated(exceeded *limit) (h http.Header) {
 	now := u.sim.elapsed
 	for _, o := range u.outages {
@@ -108,7 +103,7 @@ func (u *upstream) stated(exceeded *limit) (h http.Header) {
 	return h
 }
 
-// used returns the share that was used of the tokens that limits per minute allow; 0: there is none.
+// used returns the used share of the tokens that limits per minute allow; 0 without a limit.
 func (u *upstream) used() float64 {
 	used, allowed := 0.0, 0.0
 	for _, o := range u.outages {
@@ -123,10 +118,9 @@ func (u *upstream) used() float64 {
 	return used / allowed
 }
 
-// lasts reports whether it is the time of an outage.
 func (o *outage) lasts(now time.Duration) bool { return now >= o.From && now < o.From+o.For }
 
-// decide returns the refusal of a request that arrives now, or how much slower than usual its answer is.
+// decide returns the refusal of a request that arrives now, or by how much its answer is slowed down.
 func (u *upstream) decide(now time.Duration, q request) (r refusal, slower float64) {
 	slower = 1
 	for _, o := range u.outages {
@@ -146,7 +140,6 @@ func (u *upstream) decide(now time.Duration, q request) (r refusal, slower float
 	return refusal{}, slower
 }
 
-// refuses reports whether an outage refuses a request that arrives now.
 func (u *upstream) refuses(o *outage, now time.Duration, q request) (r refusal, ok bool) {
 	r.status = o.Status
 	switch o.Kind {
@@ -172,7 +165,7 @@ func (u *upstream) refuses(o *outage, now time.Duration, q request) (r refusal, 
 	return r, false
 }
 
-// fault classifies a refusal as in production. Equal refusals are classified once, but not those of a window, which
+// fault classifies a refusal as in production. Equal refusals are classified once, except those of a window, which
 // state the time of its end.
 func (u *upstream) fault(r refusal) *fault.Error {
 	if r.limit != nil && r.limit.Kind == config.Window {
@@ -198,7 +191,6 @@ func (u *upstream) classify(r refusal) *fault.Error {
 	return classify.FromResponse(r.status, header, []byte(errorBody(r.status)), u.sim.Now())
 }
 
-// errorBody returns the body of a refusal in the form of Anthropic's API.
 func errorBody(status int) string {
 	kind, message := "api_error", http.StatusText(status)
 	switch status {
@@ -210,13 +202,11 @@ func errorBody(status int) string {
 	return `{"type":"error","error":{"type":"` + kind + `","message":"` + message + `"}}`
 }
 
-// bucket is a token bucket. Its burst is the rate of one second.
 type bucket struct {
 	rate, spent float64
 	at          time.Duration
 }
 
-// take takes a token and reports whether there was one.
 func (b *bucket) take(now time.Duration) bool {
 	b.spent = max(0, b.spent-(now-b.at).Seconds()*b.rate)
 	b.at = now
@@ -227,13 +217,13 @@ func (b *bucket) take(now time.Duration) bool {
 	return true
 }
 
-// slots are those of a server that answers so many calls at a time. The others wait in the order in which they came.
+// slots are those of a server with limited concurrency. Further calls wait in the order of their arrival.
 type slots struct {
 	free  int
 	queue []chan struct{}
 }
 
-// server returns the outage by which the upstream answers so many calls at a time; nil: there is none.
+// server returns the outage that limits the upstream's concurrency, or nil.
 func (u *upstream) server(now time.Duration) *outage {
 	for _, o := range u.outages {
 		if o.Kind == config.Slots && o.lasts(now) {
@@ -243,7 +233,7 @@ func (u *upstream) server(now time.Duration) *outage {
 	return nil
 }
 
-// enter waits for a slot, and then for the prompt to be read. leave ends the call's time in the slot.
+// enter waits for a slot, and then for the prompt to be read. leave frees the slot.
 func (u *upstream) enter(ctx context.Context, o *outage, q request) (leave func(), err error) {
 	leave = func() { u.leave(o) }
 	if err := u.turn(ctx, o); err != nil {
@@ -254,11 +244,9 @@ func (u *upstream) enter(ctx context.Context, o *outage, q request) (leave func(
 		leave()
 		return nil, err
 	}
-	q.begins()
 	return leave, nil
 }
 
-// turn waits for a slot.
 func (u *upstream) turn(ctx context.Context, o *outage) error {
 	if o.slots.free > 0 {
 		o.slots.free--
@@ -275,7 +263,6 @@ func (u *upstream) turn(ctx context.Context, o *outage) error {
 	return err
 }
 
-// leave frees a slot for the next that waits.
 func (u *upstream) leave(o *outage) {
 	if len(o.slots.queue) == 0 {
 		o.slots.free++

@@ -63,30 +63,16 @@ func (s *Spectrum) Add(t Times) {
 	}
 }
 
-// Median returns the median and the number of durations.
-func (s *Spectrum) Median() (d time.Duration, n uint64) { return s.Quantile(50) }
-
-// Quantile returns the duration that so many percent do not exceed, and the number of durations.
-func (s *Spectrum) Quantile(percent uint64) (d time.Duration, n uint64) {
+// Median returns the median and the number of durations; 0: none.
+func (s *Spectrum) Median() (d time.Duration, n uint64) {
 	for _, k := range s {
 		n += k
 	}
 	var seen uint64
 	for size, k := range s {
-		if seen += k; n > 0 && seen >= (n*percent+99)/100 {
+		if seen += k; n > 0 && 2*seen >= n {
 			return timeOf(float64(size)).Round(time.Millisecond), n
 		}
 	}
 	return 0, 0
-}
-
-// Median returns the median, or 0 if there are no durations.
-func (t Times) Median() time.Duration {
-	if len(t) == 0 {
-		return 0
-	}
-	var s Spectrum
-	s.Add(t)
-	d, _ := s.Median()
-	return d
 }

@@ -64,14 +64,19 @@ func (c *Caller) Announce(h http.Header) {
 	}
 }
 
+// longest returns the longest wait that is left; 0: there is no limit.
+func (c *Caller) longest() time.Duration {
+	if c.Budget == nil {
+		return 0
+	}
+	return max(0, c.Budget())
+}
+
 // left returns the value of MaxWait, which is not to be changed; nil: there is no limit.
 func (c *Caller) left() []string {
-	if c.Budget == nil {
-		return nil
-	}
-	left := c.Budget()
+	left := c.longest()
 	switch {
-	case left <= 0:
+	case left == 0:
 		return nil
 	case c.text == nil || left != c.budget:
 		c.budget, c.text = left, []string{left.Round(time.Millisecond).String()}
@@ -125,6 +130,9 @@ func (c *Caller) await(resp *http.Response, h *Hold) (*http.Response, error) {
 	lines := bufio.NewReader(bound)
 	silent := time.AfterFunc(silence, func() { _ = resp.Body.Close() })
 	defer silent.Stop()
+	left := c.longest()
+	over := time.AfterFunc(h.limit(left), func() { _ = resp.Body.Close() })
+	defer over.Stop()
 	for {
 		bound.N = lineBound
 		text, err := lines.ReadBytes('\n')
@@ -148,6 +156,7 @@ func (c *Caller) await(resp *http.Response, h *Hold) (*http.Response, error) {
 		if e, err := turn.UnmarshalWait(first.Type, text); e != nil && err == nil {
 			e = dated(e)
 			h.note(e)
+			over.Reset(h.limit(left))
 			c.OnEvent(e, h)
 		}
 	}
@@ -218,6 +227,24 @@ func (h *Hold) endWait(tried bool) {
 		h.Waited += max(0, min(time.Since(h.since), h.due.Sub(h.since)))
 	}
 	h.since, h.due = time.Time{}, time.Time{}
+}
+
+// longestTry is how long a gateway may take without reporting a wait: a try is in progress.
+const longestTry = 10 * time.Minute
+
+// limit returns how long the hold may last before the next event, for a caller that waits at most for the longest wait;
+// 0: without limit. It bounds an upstream that claims to be a gateway and reports no wait.
+func (h *Hold) limit(longest time.Duration) time.Duration {
+	if longest == 0 {
+		return math.MaxInt64
+	}
+	left := max(0, longest-h.Waited)
+	if !h.since.IsZero() {
+		left = min(left, max(0, time.Until(h.due)))
+	} else if h.Retries > 0 || h.Waited > 0 {
+		left = 0
+	}
+	return left + longestTry
 }
 
 // Leave ends the hold: the gateway's client leaves.

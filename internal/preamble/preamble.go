@@ -10,6 +10,11 @@ package preamble
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -51,4 +56,120 @@ func line(e turn.Event) []byte {
 		text = append(text, ',')
 	}
 	return append(append(text, members[1:]...), '\n')
+}
+
+// Peer is what has answered at an address: a gateway of this project, or another server, which gets no header that is
+// for gateways. The zero Peer has not answered. Its methods may be called concurrently.
+type Peer struct{ shown atomic.Int32 }
+
+// What a Peer has shown to be; 0: nothing yet.
+const (
+	isGateway = iota + 1
+	isOther
+)
+
+// MayBeGateway reports whether a request for an address gets the headers for gateways: its answers have shown that it is
+// one, or it has not answered yet and is no provider's own.
+func (p *Peer) MayBeGateway(to *url.URL) bool {
+	switch p.shown.Load() {
+	case isGateway:
+		return true
+	case isOther:
+		return false
+	}
+	return !isProvider(to)
+}
+
+// Note notes what a response shows. An error without the header of a gateway may be that of a proxy on the way.
+func (p *Peer) Note(resp *http.Response) {
+	shows := int32(isOther)
+	if resp.Header[Call] != nil {
+		shows = isGateway
+	} else if resp.StatusCode != http.StatusOK {
+		return
+	}
+	if p.shown.Load() != shows { // which is faster than to store it each time
+		p.shown.Store(shows)
+	}
+}
+
+// isProvider reports whether a provider serves its API at an address.
+func isProvider(to *url.URL) bool {
+	switch host := to.Host; host {
+	case "api.anthropic.com", "api.openai.com", "api.cohere.com", "127.0.0.1:11434", "localhost:11434", "127.0.0.1:1234", "localhost:1234":
+		return true
+	default:
+		return strings.HasPrefix(host, "bedrock-runtime") || strings.HasSuffix(host, ".googleapis.com") ||
+			strings.HasSuffix(host, ".openai.azure.com") || strings.HasSuffix(host, ".services.ai.azure.com")
+	}
+}
+
+// Accepted reports whether the client of a request can read a preamble.
+func Accepted(h http.Header) bool { return slices.Contains(h[Accept], Type) }
+
+// Writer writes an answer, behind a preamble once that has begun. [Writer.Tell] may be called concurrently, the
+// other methods only one after the other.
+type Writer struct {
+	http.ResponseWriter
+	answer http.Header // of the answer behind a preamble; nil: none has begun
+
+	mu      sync.Mutex
+	pending []byte // lines that have not been written
+}
+
+// Unwrap returns the writer below, for http.ResponseController.
+func (w *Writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Begin writes the headers of a response with a preamble. call identifies the request for commands.
+func (w *Writer) Begin(call string) {
+	h := w.ResponseWriter.Header()
+	w.answer = h.Clone()
+	h.Set("Content-Type", Type)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	h.Set(Call, call)
+	w.ResponseWriter.WriteHeader(http.StatusOK)
+}
+
+// Tell adds an event to the preamble.
+func (w *Writer) Tell(e turn.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pending = append(w.pending, line(e)...)
+}
+
+// Take returns the lines that are to be written next: an empty one if there are no others.
+func (w *Writer) Take() []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	lines := w.pending
+	if w.pending = nil; lines == nil {
+		return []byte("\n")
+	}
+	return lines
+}
+
+// Pending reports whether there are lines that have not been written.
+func (w *Writer) Pending() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pending != nil
+}
+
+// Header returns the headers of the answer.
+func (w *Writer) Header() http.Header {
+	if w.answer != nil {
+		return w.answer
+	}
+	return w.ResponseWriter.Header()
+}
+
+// WriteHeader begins the answer. It ends the preamble, if that has begun.
+func (w *Writer) WriteHeader(status int) {
+	if w.answer == nil {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	last, _ := json.Marshal(head{answerType, status, w.answer})            // strings always have a form in JSON
+	_, _ = w.ResponseWriter.Write(append(append(w.Take(), last...), '\n')) // the client may have disconnected
 }

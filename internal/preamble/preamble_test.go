@@ -116,3 +116,47 @@ func TestCaller_GatewayThatEndsIsTriedAgain(t *testing.T) {
 		})
 	}
 }
+
+// An upstream that says no more than that it holds the request, or that it does so for long, keeps no caller beyond the
+// wait that it allows and one try.
+func TestCaller_HoldEndsWithTheBudget(t *testing.T) {
+	const (
+		retry = `{"type":"provider-retry","provider":"p","model":"m","attempt":0,"delayMs":36000000,"message":"busy","kind":"overloaded","reason":"schedule"}` + "\n"
+		short = `{"type":"provider-retry","provider":"p","model":"m","attempt":0,"delayMs":60000,"message":"busy","kind":"overloaded","reason":"schedule"}` + "\n"
+	)
+	for _, tt := range []struct {
+		name, told string
+		budget     time.Duration
+		want       time.Duration
+	}{
+		{"nothing is told", "\n", 5 * time.Minute, 15 * time.Minute},
+		{"a wait of ten hours", retry, 5 * time.Minute, 15 * time.Minute},
+		{"a wait of a minute", short, 5 * time.Minute, 11 * time.Minute},
+		{"no limit", "\n", 0, 24 * time.Hour},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			c := preamble.Caller{Budget: func() time.Duration { return tt.budget }, OnEvent: func(turn.Event, *preamble.Hold) {}}
+			in, out := io.Pipe()
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_, err := io.WriteString(out, tt.told)
+				for err == nil && time.Since(begun) < 24*time.Hour {
+					time.Sleep(10 * time.Second)
+					_, err = io.WriteString(out, "\n")
+				}
+				_ = out.Close()
+			}()
+			resp, err := c.Send(gateway(func(*http.Request) *http.Response {
+				resp := says(nil)
+				resp.Body = in
+				return resp
+			}), request(), hold)
+			if took := time.Since(begun); resp != nil || err == nil || took < tt.want || took > tt.want+10*time.Second {
+				t.Errorf("%s: %v, %v after %v; want an error after %v", tt.name, resp, err, took, tt.want)
+			}
+			<-done
+		})
+	}
+}

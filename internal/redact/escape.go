@@ -119,7 +119,7 @@ func literal(b []byte, text string) (length int, begun bool) {
 	return 0, false
 }
 
-// digit returns the value of a hexadecimal digit; 16: it is none.
+// digit returns the value of a hexadecimal digit; 16: it is not one.
 func digit(c byte) uint {
 	switch {
 	case '0' <= c && c <= '9':

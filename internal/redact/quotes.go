@@ -1,6 +1,10 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
 
 // quoteLen is how many letters and digits in a row make a quote, in bytes: fewer are words of any text.
 const quoteLen = 12
@@ -51,16 +55,14 @@ const (
 func (r run) hash() uint64 { return r.tail * 0x9E3779B97F4A7C15 >> (64 - hashBits) }
 
 // MayQuote reports whether a text is long enough for a quote.
-func MayQuote(text string) bool { return len(text) >= quoteLen && len(lettersOf(text)) >= quoteLen }
-
-// lettersOf returns what is compared of a text.
-func lettersOf(text string) (all []byte) {
+func MayQuote(text string) bool {
 	var l letters
+	length := 0
 	for i := range len(text) {
-		out, n := l.next(text[i])
-		all = append(all, out[:n]...)
+		_, n := l.next(text[i])
+		length += n
 	}
-	return all
+	return length >= quoteLen
 }
 
 // NewQuotes returns what finds quotes in a text. A name in it, such as that of a model, is no quote.
@@ -236,12 +238,11 @@ var lowerCase = func() (table [256]byte) {
 // encode returns a letter or digit as UTF-8, in lower case if it is ASCII.
 func encode(r rune) (out [3]byte, n int) {
 	switch {
-	case r < 0x80 && lowerCase[r] == 0, 0xD800 <= r && r < 0xE000:
+	case r < utf8.RuneSelf && lowerCase[r] == 0, utf16.IsSurrogate(r):
 		return out, 0
-	case r < 0x80:
+	case r < utf8.RuneSelf:
 		return [3]byte{lowerCase[r]}, 1
-	case r < 0x800:
-		return [3]byte{0xC0 | byte(r>>6), 0x80 | byte(r&0x3F)}, 2
 	}
-	return [3]byte{0xE0 | byte(r>>12), 0x80 | byte(r>>6&0x3F), 0x80 | byte(r&0x3F)}, 3
+	n = utf8.EncodeRune(out[:], r)
+	return out, n
 }

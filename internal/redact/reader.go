@@ -18,7 +18,7 @@ type reader struct {
 	err    error  // how src has ended; nil: it has not
 }
 
-// readMore is how much is read behind the bytes that are held.
+// readMore is how much is read after the bytes that are held.
 const readMore = 4 << 10
 
 func (r *reader) Read(p []byte) (int, error) {
@@ -43,7 +43,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, r.end()
 }
 
-// readBehind reads once more behind the bytes that are held.
+// readBehind reads once more after the bytes that are held.
 func (r *reader) readBehind() {
 	b := slices.Grow(r.held, readMore)
 	n, err := r.src.Read(b[len(b):cap(b)])

@@ -1,22 +1,23 @@
 // Package redact removes from texts and streams what must not be in them: a known secret, however it is
 // written, and passages of another text.
 //
-// It is for a gateway, which sends a key that its clients must not see: the server that gets the key may
-// return it, in an error or as part of what it was asked. What only looks like a secret is package fault's.
+// It is for what sends a key that readers of the answers must not see, such as the clients of a gateway or a store of
+// conversations: the server that gets the key may return it, in an error or as part of what it was asked. What only looks like a secret is package fault's.
 package redact
 
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strings"
 )
 
 // mask replaces each byte of a secret, so that the length of a text does not change.
 const mask = '*'
 
-// Secret finds one secret in texts. Its methods may be called concurrently.
+// Secret finds secrets in texts. Its methods may be called concurrently.
 type Secret struct {
-	forms [][]byte               // the secret, and its encodings as a whole
+	forms [][]byte               // of the secrets: as they are, and encoded as a whole
 	first [256]bool              // the bytes that a form may begin with, escaped or not
 	pairs [256 * 256 / 64]uint64 // the same for two bytes, which few texts have: bit b[0]*256+b[1]
 }
@@ -24,10 +25,18 @@ type Secret struct {
 // shortest is the length of a secret whose base64 and hexadecimal forms are no other words.
 const shortest = 8
 
-// NewSecret returns what finds a secret. It is found as it is, in base64 and hexadecimal, and with any of its
+// NewSecret returns what finds secrets. They are found as they are, in base64 and hexadecimal, and with any of their
 // characters escaped as in JSON, in a URL or in HTML, several times over too.
-func NewSecret(secret string) *Secret {
+func NewSecret(secrets ...string) *Secret {
 	s := &Secret{}
+	for _, secret := range secrets {
+		s.addForms(secret)
+	}
+	return s
+}
+
+// addForms adds a secret in all of its forms.
+func (s *Secret) addForms(secret string) {
 	s.add([]byte(secret))
 	if len(secret) >= shortest {
 		for before := range 3 {
@@ -38,10 +47,9 @@ func NewSecret(secret string) *Secret {
 		s.add([]byte(digits))
 		s.add([]byte(strings.ToUpper(digits)))
 	}
-	return s
 }
 
-// addBase64 adds the base64 digits that depend on the secret alone where so many bytes are before it.
+// addBase64 adds the base64 digits that depend on the secret alone where a given number of bytes are before it.
 func (s *Secret) addBase64(in *base64.Encoding, secret string, before int) {
 	digits := in.AppendEncode(nil, append(make([]byte, before), secret...))
 	from, to := (before*8+5)/6, (before+len(secret))*8/6
@@ -50,12 +58,7 @@ func (s *Secret) addBase64(in *base64.Encoding, secret string, before int) {
 
 // add adds a form, unless there is an equal one.
 func (s *Secret) add(form []byte) {
-	for _, f := range s.forms {
-		if string(f) == string(form) {
-			return
-		}
-	}
-	if len(form) == 0 {
+	if len(form) == 0 || slices.ContainsFunc(s.forms, func(f []byte) bool { return string(f) == string(form) }) {
 		return
 	}
 	s.forms = append(s.forms, form)
@@ -76,15 +79,6 @@ func (s *Secret) addPair(first byte, second int, may bool) {
 	}
 }
 
-// mayBegin reports whether a form may begin with the first two bytes of b, of which the first is in s.first.
-func (s *Secret) mayBegin(b []byte) bool {
-	if len(b) == 1 {
-		return true
-	}
-	i := int(b[0])<<8 | int(b[1])
-	return s.pairs[i/64]&(1<<(i%64)) != 0
-}
-
 // Text returns a text with asterisks in place of the secret.
 func (s *Secret) Text(text string) string {
 	var small [256]byte
@@ -96,7 +90,7 @@ func (s *Secret) Text(text string) string {
 }
 
 // Mask writes asterisks over the secret wherever it is in b, and returns how many bytes are done. What is
-// behind them may begin the secret: it belongs before the bytes that follow. whole: no more bytes follow.
+// after them may begin the secret: it belongs before the bytes that follow. whole: no more bytes follow.
 func (s *Secret) Mask(b []byte, whole bool) (done int) {
 	for {
 		for done < len(b) && !s.first[b[done]] {
@@ -105,9 +99,11 @@ func (s *Secret) Mask(b []byte, whole bool) (done int) {
 		if done == len(b) {
 			return done
 		}
-		if !s.mayBegin(b[done:]) {
-			done++
-			continue
+		if done+1 < len(b) { // else the byte behind is not known
+			if i := int(b[done])<<8 | int(b[done+1]); s.pairs[i/64]&(1<<(i%64)) == 0 {
+				done++
+				continue
+			}
 		}
 		n, undecided := s.match(b[done:])
 		switch {

@@ -2,14 +2,14 @@ package responses
 
 import (
 	"cmp"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/coder/websocket"
 
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api"
+	"github.com/ridethrough/ridethrough/internal/api/openai"
 	"github.com/ridethrough/ridethrough/internal/sse"
 )
 
@@ -48,7 +48,7 @@ func (w *frameWriter) Write(p []byte) (int, error) {
 	seen := len(w.pending)
 	w.pending = append(w.pending, p...)
 	for w.err == nil {
-		n := dialect.Events.FrameLen(w.pending, seen)
+		n := api.Events.FrameLen(w.pending, seen)
 		if n == 0 {
 			break
 		}
@@ -84,64 +84,20 @@ func (w *frameWriter) sendEvent(event []byte) {
 	if data[0] != '{' || w.ended {
 		return // [DONE], or what follows the last event
 	}
-	if isNoted(string(name)) {
-		data = w.note(data)
-	}
-	w.send(data)
-}
-
-// isNoted reports whether note reads events of a name, or those without. Deltas, which are most, it does not.
-func isNoted(name string) bool {
-	switch name {
-	case "", "response.created", "response.output_item.done", "response.completed", "response.failed", "response.incomplete", "error":
-		return true
-	}
-	return false
+	w.send(w.note(openai.ReadSocketEvent(string(name), data)))
 }
 
 // note remembers what the next request needs, and returns the frame to send.
-func (w *frameWriter) note(data []byte) []byte {
-	var event struct {
-		Type     string              `json:"type"`
-		Status   int                 `json:"status"`
-		Response struct{ ID string } `json:"response"`
-		Item     json.RawMessage     `json:"item"`
-		Error    json.RawMessage     `json:"error"`
+func (w *frameWriter) note(e openai.SocketEvent) []byte {
+	w.responseID = cmp.Or(e.ResponseID, w.responseID)
+	if e.Item != nil {
+		w.chain.add(e.Item)
 	}
-	if json.Unmarshal(data, &event) != nil {
-		return data
-	}
-	w.responseID = cmp.Or(event.Response.ID, w.responseID)
-	switch event.Type {
-	case "response.output_item.done":
-		w.chain.add(event.Item)
-	case "response.completed":
-		w.ended = true
+	w.ended = w.ended || e.Ends
+	if e.Completed {
 		w.socket.chains.keep(w.responseID, w.chain)
-	case "response.failed", "response.incomplete":
-		w.ended = true
-	case "error":
-		w.ended = true
-		if len(event.Error) == 0 {
-			event.Error = data
-		}
-		return errorFrame(cmp.Or(event.Status, statusOfCode(event.Error)), nil, event.Error)
 	}
-	return data
-}
-
-// statusOfCode returns the status of an error inside a stream, by which the client decides whether to send
-// the request again.
-func statusOfCode(cause json.RawMessage) int {
-	var e struct{ Code string }
-	_ = json.Unmarshal(cause, &e) // of another form: unknown
-	switch e.Code {
-	case "invalid_prompt", "invalid_request_error", "context_length_exceeded":
-		return http.StatusBadRequest
-	case "insufficient_quota":
-		return http.StatusTooManyRequests
-	}
-	return http.StatusServiceUnavailable
+	return e.Frame
 }
 
 // send sends a frame.
@@ -157,7 +113,7 @@ func (w *frameWriter) finish() bool {
 	case w.streams() || w.status == 0:
 		return false
 	}
-	w.send(errorFrame(w.statusOfError(), w.header, errorOf(w.pending)))
+	w.send(openai.SocketError(w.statusOfError(), w.header, openai.ErrorIn(w.pending)))
 	return w.err == nil
 }
 
@@ -167,63 +123,4 @@ func (w *frameWriter) statusOfError() int {
 		return http.StatusBadGateway
 	}
 	return w.status
-}
-
-// errorOf returns the error in the body of a response.
-func errorOf(body []byte) json.RawMessage {
-	var wrapped struct {
-		Error json.RawMessage `json:"error"`
-	}
-	if json.Unmarshal(body, &wrapped) == nil && len(wrapped.Error) > 0 && wrapped.Error[0] == '{' {
-		return wrapped.Error
-	}
-	return marshal(map[string]any{"type": "server_error", "code": nil, "message": strings.ToValidUTF8(string(body), "?"), "param": nil})
-}
-
-// errorHeaders are the headers of an error that clients read in its frame.
-var errorHeaders = []string{"Retry-After", "Retry-After-Ms", "X-Request-Id", "X-Should-Retry"}
-
-// errorFrame returns the frame of an error, in the form that Codex reads: with the status, and the headers
-// about limits.
-func errorFrame(status int, h http.Header, cause []byte) []byte {
-	headers := map[string]string{}
-	for name, values := range h {
-		if len(values) > 0 && (strings.HasPrefix(name, "X-Codex-") || strings.HasPrefix(name, "X-Ratelimit-")) {
-			headers[strings.ToLower(name)] = values[0]
-		}
-	}
-	for _, name := range errorHeaders {
-		if v := h.Get(name); v != "" {
-			headers[strings.ToLower(name)] = v
-		}
-	}
-	return marshal(struct {
-		Type    string            `json:"type"`
-		Status  int               `json:"status"`
-		Error   json.RawMessage   `json:"error"`
-		Headers map[string]string `json:"headers,omitzero"`
-	}{"error", status, cause, headers})
-}
-
-// responseEvent is an event about a whole response.
-type responseEvent struct {
-	Type     string `json:"type"`
-	Number   int    `json:"sequence_number"`
-	Response any    `json:"response"`
-}
-
-// warmUpFrame returns an event of a response that generates nothing.
-func warmUpFrame(event, id, status string) []byte {
-	return marshal(responseEvent{event, 0, map[string]any{
-		"id": id, "object": "response", "status": status, "output": []any{},
-		"usage": map[string]int{"input_tokens": 0, "output_tokens": 0, "total_tokens": 0},
-	}})
-}
-
-// canceledFrame returns the last event of a response that the client has canceled.
-func canceledFrame(id string) []byte {
-	return marshal(responseEvent{"response.incomplete", 0, map[string]any{
-		"id": id, "object": "response", "status": "cancelled", "output": []any{},
-		"incomplete_details": map[string]string{"reason": "cancelled"},
-	}})
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/coder/websocket"
+
+	"github.com/ridethrough/ridethrough/internal/api/openai"
 )
 
 // request is a response.create, or a response.cancel.
@@ -35,7 +37,7 @@ func problemf(status int, code, format string, args ...any) *problem {
 
 // frame returns the problem as a frame. Without a status Codex would wait for more.
 func (p *problem) frame() []byte {
-	return errorFrame(p.status, nil, marshal(map[string]any{
+	return openai.SocketError(p.status, nil, openai.Marshal(map[string]any{
 		"type": "invalid_request_error", "code": p.code, "message": p.message, "param": nil,
 	}))
 }
@@ -52,10 +54,10 @@ func parse(kind websocket.MessageType, frame []byte) (request, *problem) {
 		req.cancels = true
 		return req, nil
 	default:
-		return req, problemf(http.StatusBadRequest, "unknown_event", "the event %.64q is not supported here; responses-websocket: tunnel passes it on", name)
+		return req, problemf(http.StatusBadRequest, "unknown_event", "the event %.64q is not supported here", name)
 	}
 	if len(req.fields["stream_id"]) > 0 {
-		return req, problemf(http.StatusBadRequest, "unsupported_parameter", "one response at a time runs on this socket, without a stream_id; responses-websocket: tunnel passes it on")
+		return req, problemf(http.StatusBadRequest, "unsupported_parameter", "one response at a time runs on this socket, without a stream_id")
 	}
 	req.previous = text(req.fields["previous_response_id"])
 	req.warmsUp = string(req.fields["generate"]) == "false"
@@ -63,7 +65,7 @@ func parse(kind websocket.MessageType, frame []byte) (request, *problem) {
 	return req, nil
 }
 
-// text returns a JSON string's value; "": it is none.
+// text returns a JSON string's value; "": it is not one.
 func text(raw json.RawMessage) (s string) {
 	_ = json.Unmarshal(raw, &s) // of another type: none
 	return s
@@ -75,7 +77,7 @@ func inputItems(input json.RawMessage) (items []json.RawMessage) {
 		return items
 	}
 	if prompt := text(input); prompt != "" {
-		return []json.RawMessage{marshal(map[string]string{"role": "user", "content": prompt})}
+		return []json.RawMessage{openai.Marshal(map[string]string{"role": "user", "content": prompt})}
 	}
 	return nil
 }
@@ -111,10 +113,10 @@ func (req *request) body(c *chain) []byte {
 	}
 	if c.own {
 		delete(fields, "previous_response_id")
-		fields["input"] = marshal(c.items)
+		fields["input"] = openai.Marshal(c.items)
 	}
 	fields["stream"] = json.RawMessage("true")
-	return marshal(fields)
+	return openai.Marshal(fields)
 }
 
 // setBody sets a request's body.
@@ -126,12 +128,3 @@ func setBody(r *http.Request, body []byte) {
 
 // newID returns the id of a response that no provider has made.
 func newID() string { return "resp_" + rand.Text() }
-
-// marshal encodes a value that can be encoded.
-func marshal(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}

@@ -20,7 +20,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/ridethrough/ridethrough/internal/send"
+	"github.com/ridethrough/ridethrough/internal/api/openai"
+	"github.com/ridethrough/ridethrough/internal/exchange"
 )
 
 // Bounds of a connection.
@@ -107,7 +108,7 @@ func (s *socket) read() {
 	}
 }
 
-// queue queues a request behind the one in progress.
+// queue queues a request after the one in progress.
 func (s *socket) queue(req request) *problem {
 	select {
 	case s.requests <- req:
@@ -152,7 +153,7 @@ func (s *socket) answer(req request) bool {
 	defer s.setCancel(nil)
 	w := &frameWriter{socket: s, header: http.Header{}, chain: chain}
 	if !s.handle(w, s.post(ctx, req, chain)) && !w.ended {
-		return ctx.Err() != nil && s.send(canceledFrame(w.responseID))
+		return ctx.Err() != nil && s.send(openai.CanceledFrame(w.responseID))
 	}
 	return w.finish()
 }
@@ -197,7 +198,7 @@ func isSocketBeta(beta string) bool { return strings.HasPrefix(beta, "responses_
 // warmUp answers a request that only prepares the next: nothing is sent to the provider.
 func (s *socket) warmUp(chain *chain) bool {
 	id := s.chains.keep(newID(), chain)
-	return s.send(warmUpFrame("response.created", id, "in_progress")) && s.send(warmUpFrame("response.completed", id, "completed"))
+	return s.send(openai.WarmUpFrame("response.created", id, "in_progress")) && s.send(openai.WarmUpFrame("response.completed", id, "completed"))
 }
 
 // setCancel sets what ends the request in progress.
@@ -230,7 +231,7 @@ func (s *socket) ping() {
 	}
 	s.pinging = true
 	go func() { // ends with the pong, or after pongTimeout
-		ctx, cancel := send.WithTimeout(s.alive, pongTimeout)
+		ctx, cancel := exchange.WithTimeout(s.alive, pongTimeout)
 		defer cancel()
 		_ = s.conn.Ping(ctx) // a client that has left ends read
 		s.mu.Lock()

@@ -136,7 +136,7 @@ func (r *Route) Sleep(ctx context.Context, w policy.Wait, sleep func(context.Con
 	begun, whole := time.Now(), w.Verdict.Wait
 	bounded, leaves := r.bound(w.Fault, w.Verdict, begun)
 	if !leaves || bounded > 0 {
-		shorten(&w, bounded) // in place: a copy would stay on the stack for as long as the call waits
+		shorten(&w, bounded)
 		if err := sleep(ctx, w); err != nil || !leaves || time.Since(begun) < bounded {
 			return err // it was woken early: the try is made here
 		}
@@ -146,8 +146,6 @@ func (r *Route) Sleep(ctx context.Context, w policy.Wait, sleep func(context.Con
 }
 
 // Leave returns the error of a Sleep in which the call leaves after so much of a wait.
-//
-//go:noinline its copy of the wait would be on the stack of every call that waits
 func Leave(w policy.Wait, waited time.Duration) *Left {
 	return &Left{End{Run: w.EndedEarly(w.Verdict.Wait - waited), Fault: w.Fault}}
 }

@@ -1,17 +1,20 @@
 package server
 
 import (
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
-// answerGuards are the headers of every answer that a browser may show, but the page's files. Upstreams answer at the same origin as the
-// page and the API below /-/: nothing that they answer runs in a browser, is part of a page, or acts for the
-// origin. Package gateway drops the headers by which it could.
+// answerGuards are the headers of every answer that a browser may show, except the page's files. Upstreams answer
+// at the same origin as the page and the API below /-/: nothing that they answer may run in a browser, be part of a
+// page, or act for the origin. Package gateway drops the headers that would permit it.
 func answerGuards() http.Header {
 	return http.Header{
 		"Content-Security-Policy":      {"sandbox; default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
@@ -22,15 +25,15 @@ func answerGuards() http.Header {
 	}
 }
 
-// mayBeShown reports whether a browser may show the answer to a request, or make it a part of a page. What it shows
-// is asked for by a link or a form, and a form cannot send JSON (HTML, "form submission attributes"). Neither can a
-// fetch across origins without a preflight.
+// mayBeShown reports whether a browser may show the answer to a request, or make it part of a page. It does so for
+// links and forms, and a form cannot send JSON (HTML, "form submission attributes"). Neither can a fetch across
+// origins without a preflight.
 func mayBeShown(r *http.Request) bool {
 	kind := r.Header["Content-Type"]
 	return r.Method != http.MethodPost || len(kind) != 1 || !strings.HasPrefix(kind[0], "application/json")
 }
 
-// client is what has made a request.
+// client is the kind of program that has made a request.
 type client int
 
 const (
@@ -41,8 +44,9 @@ const (
 	foreignPage               // any other page
 )
 
-// clientOf returns what has made a request. Browsers send Sec-Fetch-Site where they trust the connection: over TLS
-// and on this machine. Elsewhere only Origin is left, which a GET for an image, say, does not have.
+// clientOf returns the kind of program that has made a request. Browsers send Sec-Fetch-Site where they trust the
+// connection: over TLS and on this machine. Elsewhere only Origin is left, which a GET for an image, for example,
+// does not have.
 func (s *Server) clientOf(r *http.Request) client {
 	origins, site := r.Header["Origin"], field(r, "Sec-Fetch-Site")
 	switch {
@@ -52,12 +56,12 @@ func (s *Server) clientOf(r *http.Request) client {
 		return program
 	case len(origins) != 1:
 		return foreignPage
-	case s.origins[origins[0]]:
+	case slices.Contains(s.config.Origins, origins[0]):
 		return listedPage
 	}
 	u, err := url.Parse(origins[0])
 	switch {
-	case err != nil || u.Scheme == "" || strings.HasSuffix(u.Scheme, "-extension"): // "null" is a page that hides its origin
+	case err != nil || u.Scheme == "" || u.Scheme == "file" || strings.HasSuffix(u.Scheme, "-extension"): // "null" hides the origin
 		return foreignPage
 	case u.Scheme != "http" && u.Scheme != "https":
 		return appPage
@@ -67,7 +71,7 @@ func (s *Server) clientOf(r *http.Request) client {
 	return foreignPage
 }
 
-// passBrowser lets requests of programs and of permitted pages pass. False: it has answered.
+// passBrowser admits requests of programs and of permitted pages; false: it has answered.
 func (s *Server) passBrowser(w http.ResponseWriter, r *http.Request) bool {
 	client := s.clientOf(r)
 	switch {
@@ -84,7 +88,7 @@ func (s *Server) passBrowser(w http.ResponseWriter, r *http.Request) bool {
 	case client != ownPage:
 		allowOrigin(w.Header(), r)
 	}
-	if isPreflight(r) {
+	if r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != "" {
 		answerPreflight(w, r)
 		return false
 	}
@@ -96,8 +100,8 @@ func (s *Server) passBrowser(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// isResource reports whether a browser opens the answer or makes it a part of a page, such as a script, rather
-// than giving it to a script that has asked.
+// isResource reports whether a browser opens the answer or makes it part of a page, such as an image, rather than
+// returning it to a script.
 func isResource(r *http.Request) bool {
 	switch field(r, "Sec-Fetch-Dest") {
 	case "", "empty", "websocket":
@@ -106,8 +110,7 @@ func isResource(r *http.Request) bool {
 	return true
 }
 
-// field returns the first value of a header given by its canonical name, "" if there is none. Each request is asked
-// for several.
+// field returns the first value of a header given by its canonical name, or "". Each request needs several.
 func field(r *http.Request, name string) string {
 	if values := r.Header[name]; len(values) > 0 {
 		return values[0]
@@ -115,12 +118,10 @@ func field(r *http.Request, name string) string {
 	return ""
 }
 
-// isPagePath reports whether a request is for the page or one of its files.
 func isPagePath(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, pagePath) || r.URL.Path == strings.TrimSuffix(pagePath, "/")
 }
 
-// refusePage answers a request of a page that may not use the server.
 func (s *Server) refusePage(w http.ResponseWriter, r *http.Request) {
 	origin := rest.Clip(strings.Join(r.Header["Origin"], ", "))
 	if logs, unlogged := s.refusedPages.count(time.Now()); logs {
@@ -133,20 +134,14 @@ func (s *Server) refusePage(w http.ResponseWriter, r *http.Request) {
 	reject(w, r, http.StatusForbidden, "requests from pages of other sites are refused; to permit this one, add %s to origins in the configuration", origin)
 }
 
-// isPreflight reports whether a browser asks for the permission of a request.
-func isPreflight(r *http.Request) bool {
-	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
-}
-
-// allowOrigin lets the page that has made a request read the answer.
 func allowOrigin(h http.Header, r *http.Request) {
 	h["Access-Control-Allow-Origin"] = r.Header["Origin"]
 	h.Set("Access-Control-Expose-Headers", "*") // there are no cookies, so that this means all
 	h.Add("Vary", "Origin")
 }
 
-// answerPreflight permits a request of a page. It needs no token: a preflight never has one, and the request
-// itself does.
+// answerPreflight permits a request of a page. It needs no token: a preflight never has one, and the request itself
+// does.
 func answerPreflight(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE")
@@ -159,4 +154,31 @@ func answerPreflight(w http.ResponseWriter, r *http.Request) {
 		h.Set("Access-Control-Allow-Private-Network", "true")
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// isNamed reports whether a host is a name of this server. A web page whose name resolves to this machine (DNS
+// rebinding) must not reach it. Such a page can have any name but ours, and no address but its own.
+func (s *Server) isNamed(host string, r *http.Request) bool {
+	host = hostname(strings.ToLower(host))
+	if host == "localhost" || slices.ContainsFunc(s.config.Hosts, func(own string) bool { return hostname(strings.ToLower(own)) == host }) {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return false
+	}
+	if ip = ip.Unmap(); ip.IsLoopback() {
+		return true
+	}
+	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return ok && ip == at.AddrPort().Addr().Unmap()
+}
+
+// hostname returns a host without its port, brackets and final dot.
+func hostname(host string) string {
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.Contains(host[i:], "]") && (host[0] == '[' || strings.Count(host, ":") == 1) {
+		host = host[:i]
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	return strings.TrimSuffix(host, ".")
 }

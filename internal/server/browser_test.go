@@ -43,7 +43,7 @@ func TestServer_AdmitsProgramsAndPermittedPages(t *testing.T) {
 		{"a listed page without Sec-Fetch", []string{"Origin", listedOrigin}, 200, 200},
 		{"an app", []string{"Origin", appOrigin, "Sec-Fetch-Site", "cross-site"}, 200, 403},
 		{"a webview", []string{"Origin", "vscode-webview://0a1b"}, 200, 403},
-		{"a file in an app", []string{"Origin", "file://"}, 200, 403},
+		{"a file", []string{"Origin", "file://"}, 403, 403},
 		{"another port", []string{"Origin", "http://127.0.0.1:3000", "Sec-Fetch-Site", "same-site"}, 403, 403},
 		{"another port without Sec-Fetch", []string{"Origin", "http://127.0.0.1:3000"}, 403, 403},
 		{"another name of this machine", []string{"Origin", "http://localhost:8484"}, 403, 403},

@@ -13,10 +13,10 @@ import (
 
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
-	"github.com/ridethrough/ridethrough/internal/operation/turns"
+	"github.com/ridethrough/ridethrough/internal/cli/agentcmd"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/server/conversations"
-	"github.com/ridethrough/ridethrough/internal/server/feed"
+	"github.com/ridethrough/ridethrough/internal/server/live"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
@@ -49,14 +49,14 @@ func newConversationServerOn(t *testing.T, c server.Config, e store.Store, answe
 // newConversationServerWith starts a server with an API that has no runner yet.
 func newConversationServerWith(t *testing.T, served *conversations.API, c server.Config, e store.Store, answers ...llmtest.Answer) *conversationServer {
 	if c.Feed == nil {
-		c.Feed = feed.New()
+		c.Feed = live.NewFeed()
 	}
 	p := &conversationServer{store: e, model: llmtest.New(llm.Name{Provider: "acme", Model: "large"}, answers...)}
 	p.host = conversation.New(conversation.Config{Store: e, Agent: func(context.Context, conversation.Settings) (agent.Agent, error) {
 		w := agent.Agent{Model: p.model, Tools: p.tools, ApprovalTime: time.Hour}
 		w.Retry.Policy = policy.Patient()
 		return w, nil
-	}, OnEvent: func(e conversation.Event) { c.Feed.WatchTurn(turns.Of(e), e.Waited) }})
+	}, OnEvent: func(e conversation.Event) { c.Feed.WatchTurn(agentcmd.EventOf(e), e.Waited) }})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -65,7 +65,9 @@ func newConversationServerWith(t *testing.T, served *conversations.API, c server
 	}()
 	p.end = func() { cancel(); <-done }
 	t.Cleanup(func() { p.end(); _ = e.Close(context.Background()) })
-	c.Gateway, served.Runner = &fake{}, p.host
+	if served.Runner = p.host; c.Gateway == nil {
+		c.Gateway = &fake{}
+	}
 	c = withConversations(c, served)
 	p.testServer = run(t, c)
 	return p

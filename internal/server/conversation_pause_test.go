@@ -49,7 +49,7 @@ func TestPause_InTheAPI(t *testing.T) {
 	})
 }
 
-// Who speaks into a pause and follows the turn is told of the pause first.
+// A client that posts during a pause and follows the turn first gets the pause.
 func TestPause_IsInTheStreamOfATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newConversationServer(t, llmtest.Says("one"), llmtest.Says("two"))

@@ -81,7 +81,8 @@ func (k *socket) read(end string) (all []string) {
 	}
 }
 
-// readAnswered describes messages up to one with a prefix, without the answer to a command, which may come behind it.
+// readAnswered describes messages up to one with a prefix, without the answer to a command, which may come after
+// it.
 func (k *socket) readAnswered(end, did string) []string {
 	k.t.Helper()
 	all := k.read(end)

@@ -253,6 +253,27 @@ type full struct{ store.Store }
 
 func (full) Enqueue(context.Context, store.Job) error { return store.ErrFull }
 
+// fullForNew is an engine that has room for what it has begun only.
+type fullForNew struct{ store.Store }
+
+func (f fullForNew) Append(ctx context.Context, log string, at store.Position, data ...store.Record) (store.Position, error) {
+	if at == (store.Position{}) {
+		return at, store.ErrFull
+	}
+	return f.Store.Append(ctx, log, at, data...)
+}
+
+func TestCreate_FullStoreRefusesWithRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newConversationServerOn(t, server.Config{}, fullForNew{store.Memory()})
+		resp := p.send("POST", "", `{"model":"anthropic/claude-opus-4-5"}`)
+		text, _ := io.ReadAll(resp.Body)
+		if resp.StatusCode != 507 || resp.Header.Get("Retry-After") == "" || !strings.Contains(string(text), `"code":"store-full"`) {
+			t.Errorf("a new conversation: %s %s, want 507 with Retry-After and store-full", resp.Status, text)
+		}
+	})
+}
+
 func TestSay_FullStoreRefusesWithRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newConversationServerOn(t, server.Config{}, full{store.Memory()})
@@ -260,7 +281,7 @@ func TestSay_FullStoreRefusesWithRetryAfter(t *testing.T) {
 		for _, kind := range []string{"application/json", "application/x-ndjson"} {
 			resp := p.send("POST", "/"+c+"/turns", `{"text":"hello"}`, "Accept", kind)
 			text, _ := io.ReadAll(resp.Body)
-			if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || !strings.Contains(string(text), `"code":"store-full"`) {
+			if resp.StatusCode != 507 || resp.Header.Get("Retry-After") == "" || !strings.Contains(string(text), `"code":"store-full"`) {
 				t.Errorf("%s %s", resp.Status, text)
 			}
 		}

@@ -27,6 +27,7 @@ func TestRecords_GiveTheSameConversationElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ndjson = "application/x-ndjson"
 		p := newConversationServer(t, llmtest.Says(strings.Repeat("a long answer ", 10_000)))
+		p.refused(400, "invalid-input", "GET", ".db", "") // the store is in memory
 		p.create("c1")
 		p.say("c1", "hello")
 		synctest.Wait()

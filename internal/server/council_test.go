@@ -21,7 +21,7 @@ import (
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/internal/server/councils"
+	"github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/turn"
@@ -35,7 +35,7 @@ type councilServer struct {
 	models map[string]*llmtest.Model
 }
 
-// watchCouncil is the Watch of a [councils.API].
+// watchCouncil is the Watch of a [conversations.Councils].
 type watchCouncil = func(id, parent string) (report func(member int, r agent.Report), end func(turn.Status))
 
 // newCouncilServer starts a server whose models give these answers.
@@ -46,7 +46,7 @@ func newCouncilServer(t *testing.T, watch watchCouncil, answers map[string][]llm
 		h.models[name] = llmtest.New(llm.Name{Provider: name, Model: "large"}, list...)
 	}
 	c.Gateway, c.Log = &fake{}, slog.New(slog.NewTextHandler(h.log, nil))
-	served := &councils.API{Watch: watch, New: func(models []string, judge string) (s council.Council, err error) {
+	served := &conversations.Councils{Watch: watch, New: func(models []string, judge string) (s council.Council, err error) {
 		for _, name := range models {
 			if h.models[name] == nil {
 				return s, errors.New("no provider has the model " + name)
@@ -334,7 +334,7 @@ func TestCouncils_RefuseInvalidRequests(t *testing.T) {
 
 func TestCouncils_NeedTokenAndOrigin(t *testing.T) {
 	c := server.Config{Gateway: &fake{}, Log: slog.New(slog.DiscardHandler), Token: "secret-secret-secret", Extensions: []server.Extension{
-		&councils.API{New: func([]string, string) (council.Council, error) {
+		&conversations.Councils{New: func([]string, string) (council.Council, error) {
 			t.Error("it is convened")
 			return council.Council{}, errors.New("no")
 		}},

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -13,12 +14,12 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/internal/server/description"
+	"github.com/ridethrough/ridethrough/internal/server/api"
 )
 
 // readDescription returns the text of a description, as it is beside the program's own.
 func readDescription(name string) string {
-	text, err := os.ReadFile("description/" + name)
+	text, err := os.ReadFile("api/" + name)
 	if err != nil {
 		panic(err)
 	}
@@ -28,7 +29,8 @@ func readDescription(name string) string {
 // eventSchema is the schema of events, as it checks.
 var eventSchema = sync.OnceValue(func() *jsonschema.Resolved { return resolved(readDescription("events.schema.json")) })
 
-// answers are the schemas of answers, by what they answer: "GET /-/… 200".
+// answers are the schemas of answers, by what they answer: "GET /-/… 200". Each has only the definitions that it needs,
+// and those that are the same, as most problems are, are one: to resolve them all takes a minute under the race detector.
 var answers = sync.OnceValue(func() map[string]*jsonschema.Resolved {
 	text := strings.ReplaceAll(readDescription("openapi.json"), "#/components/schemas/", "#/$defs/")
 	var api struct {
@@ -37,26 +39,45 @@ var answers = sync.OnceValue(func() map[string]*jsonschema.Resolved {
 				Content map[string]struct{ Schema json.RawMessage }
 			}
 		}
-		Components struct{ Schemas json.RawMessage }
+		Components struct{ Schemas map[string]json.RawMessage }
 	}
 	if err := json.Unmarshal([]byte(text), &api); err != nil {
 		panic(err)
 	}
-	all := map[string]*jsonschema.Resolved{}
+	all, same := map[string]*jsonschema.Resolved{}, map[string]*jsonschema.Resolved{}
 	for path, methods := range api.Paths {
 		for method, o := range methods {
 			for status, r := range o.Responses {
 				for kind, c := range r.Content {
-					if kind == "application/json" || kind == "application/problem+json" {
-						schema := `{"allOf":[` + string(c.Schema) + `],"$defs":` + string(api.Components.Schemas) + `}`
-						all[strings.ToUpper(method)+" "+path+" "+status] = resolved(schema)
+					if kind != "application/json" && kind != "application/problem+json" {
+						continue
 					}
+					if same[string(c.Schema)] == nil {
+						needed := map[string]json.RawMessage{}
+						define(needed, c.Schema, api.Components.Schemas)
+						definitions, _ := json.Marshal(needed)
+						same[string(c.Schema)] = resolved(`{"allOf":[` + string(c.Schema) + `],"$defs":` + string(definitions) + `}`)
+					}
+					all[strings.ToUpper(method)+" "+path+" "+status] = same[string(c.Schema)]
 				}
 			}
 		}
 	}
 	return all
 })
+
+var reference = regexp.MustCompile(`"#/\$defs/([^"]+)"`)
+
+// define adds the definitions that a schema refers to, and those that they refer to.
+func define(needed map[string]json.RawMessage, schema json.RawMessage, all map[string]json.RawMessage) {
+	for _, m := range reference.FindAllSubmatch(schema, -1) {
+		name := string(m[1])
+		if _, known := needed[name]; !known {
+			needed[name] = all[name]
+			define(needed, all[name], all)
+		}
+	}
+}
 
 func resolved(text string) *jsonschema.Resolved {
 	var s jsonschema.Schema
@@ -102,8 +123,8 @@ func conforms(t *testing.T, method, address string, status int, answer map[strin
 }
 
 func TestDescriptions_AreServed(t *testing.T) {
-	s := server.New(server.Config{Gateway: &fake{}, OpenAPI: description.OpenAPI(), Log: slog.New(slog.DiscardHandler)})
-	for name, packed := range map[string]string{"openapi.json": description.OpenAPI(), "events.schema.json": description.Events()} {
+	s := server.New(server.Config{Gateway: &fake{}, OpenAPI: api.OpenAPI(), Log: slog.New(slog.DiscardHandler)})
+	for name, packed := range map[string]string{"openapi.json": api.OpenAPI(), "events.schema.json": api.Events()} {
 		for coding, want := range map[string]string{"": readDescription(name), "gzip": packed} {
 			w := ask(s, request("GET", "/-/"+name, "", "Accept-Encoding", coding))
 			if w.Code != 200 || w.Body.String() != want || !strings.HasSuffix(w.Header().Get("Content-Type"), "json") || w.Header().Get("Content-Encoding") != coding {

@@ -10,13 +10,13 @@ import (
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/internal/server/feed"
+	"github.com/ridethrough/ridethrough/internal/server/live"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// The feed is told of what happens, the server shows it.
+// The feed receives the events, and the server shows it.
 func Example() {
-	f := feed.New()
+	f := live.NewFeed()
 	g, err := gateway.New(gateway.Config{Policy: policy.Patient(), OnEvent: func(e gateway.Event) { f.Watch(&e) }})
 	if err != nil {
 		panic(err)

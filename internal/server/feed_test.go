@@ -12,7 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/internal/server/feed"
+	"github.com/ridethrough/ridethrough/internal/server/live"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/ratelimit"
@@ -105,7 +105,7 @@ func describeAll(all []wire.Event) string {
 
 func TestFeed_PublishesCourseOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := feed.New()
+		f := live.NewFeed()
 		r := run(t, server.Config{Gateway: &fake{}, Feed: f}).read("/-/events")
 		defer r.close()
 		for _, e := range []gateway.Event{
@@ -140,7 +140,7 @@ func TestFeed_PublishesCourseOfCalls(t *testing.T) {
 
 func TestFeed_PublishesThatALimitIsNearlyUsedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := feed.New()
+		f := live.NewFeed()
 		r := run(t, server.Config{Gateway: &fake{}, Feed: f}).read("/-/events")
 		defer r.close()
 		at := time.Now().Add(time.Minute).UTC()
@@ -157,7 +157,7 @@ func TestFeed_PublishesThatALimitIsNearlyUsedUp(t *testing.T) {
 
 func TestFeed_PublishesWaitsForLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := feed.New()
+		f := live.NewFeed()
 		r := run(t, server.Config{Gateway: &fake{}, Feed: f}).read("/-/events")
 		defer r.close()
 		e := tried(1)
@@ -187,7 +187,7 @@ func TestFeed_PublishesWaitsForLimits(t *testing.T) {
 
 func TestFeed_RemindsOfLongWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := feed.New()
+		f := live.NewFeed()
 		r := run(t, server.Config{Gateway: &fake{}, Feed: f}).read("/-/events")
 		defer r.close()
 		f.Watch(new(retrying(1, 5, 100*time.Second)))
@@ -208,7 +208,7 @@ func TestFeed_RemindsOfLongWaits(t *testing.T) {
 
 func TestFeed_ReconnectingReaderMissesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := feed.New()
+		f := live.NewFeed()
 		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
 		r := w.read("/-/events")
 		f.Watch(new(retrying(1, 1, time.Second)))
@@ -231,7 +231,7 @@ func TestFeed_ReconnectingReaderMissesNothing(t *testing.T) {
 
 func TestFeed_UnknownIDGetsReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := feed.New()
+		f := live.NewFeed()
 		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
 		r := w.read("/-/events")
 		f.Watch(new(retrying(1, 1, time.Second)))
@@ -261,7 +261,7 @@ func TestFeed_UnknownIDGetsReset(t *testing.T) {
 
 func TestFeed_RemindersEvictNoOtherEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := feed.New()
+		f := live.NewFeed()
 		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
 		r := w.read("/-/events")
 		for id := range int64(10) {
@@ -281,7 +281,7 @@ func TestFeed_RemindersEvictNoOtherEvents(t *testing.T) {
 
 func TestFeed_DisconnectsSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := feed.New()
+		f := live.NewFeed()
 		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
 		conn, err := w.pipe.DialContext(t.Context(), "tcp", "")
 		if err != nil {
@@ -310,7 +310,7 @@ func TestFeed_DisconnectsSlowReader(t *testing.T) {
 
 func TestFeed_DisconnectsStalledReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := feed.New()
+		f := live.NewFeed()
 		w := run(t, server.Config{Gateway: &fake{}, Feed: f, Grace: time.Hour})
 		conn, err := w.pipe.DialContext(t.Context(), "tcp", "")
 		if err != nil {
@@ -329,7 +329,7 @@ func TestFeed_DisconnectsStalledReader(t *testing.T) {
 
 func TestFeed_ManyReadersSeeTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := feed.New()
+		f := live.NewFeed()
 		w := run(t, server.Config{Gateway: &fake{}, Feed: f})
 		readers := make([]*reader, 100)
 		for i := range readers {
@@ -384,7 +384,7 @@ func TestReaders_AreBounded(t *testing.T) {
 }
 
 func BenchmarkFeed_CallWithoutRetry(b *testing.B) {
-	f := feed.New()
+	f := live.NewFeed()
 	events := []gateway.Event{happens(1, turn.Start{}), tried(1), happens(1, sealed)}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -395,7 +395,7 @@ func BenchmarkFeed_CallWithoutRetry(b *testing.B) {
 }
 
 func BenchmarkFeed_Retry(b *testing.B) {
-	f := feed.New()
+	f := live.NewFeed()
 	e := retrying(1, 1, time.Second)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -10,12 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
-	"github.com/ridethrough/ridethrough/internal/operation/telemetry/tracing/tracingtest"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/internal/server/feed"
+	"github.com/ridethrough/ridethrough/internal/server/live"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -23,12 +24,12 @@ import (
 type gatewayServer struct {
 	*testServer
 	provider *simulator.Provider
-	spans    *tracingtest.Exporter
+	spans    *tracetest.SpanRecorder
 	told     *telemetry.Telemetry
 }
 
 func newGatewayServer(t *testing.T, script simulator.Script, c server.Config) *gatewayServer {
-	r := &gatewayServer{provider: simulator.New(script), spans: &tracingtest.Exporter{}}
+	r := &gatewayServer{provider: simulator.New(script), spans: tracetest.NewSpanRecorder()}
 	t.Cleanup(func() { _ = r.provider.Close() })
 	told, err := telemetry.New(t.Context(), telemetry.Config{Spans: r.spans})
 	if err != nil {
@@ -36,7 +37,7 @@ func newGatewayServer(t *testing.T, script simulator.Script, c server.Config) *g
 	}
 	r.told = told
 	t.Cleanup(func() { _ = told.Close(context.Background()) })
-	c.Feed, c.Metrics = feed.New(), told
+	c.Feed, c.Metrics = live.NewFeed(), told
 	g, err := gateway.New(gateway.Config{
 		Policy: policy.Patient(), Base: r.provider.Transport(),
 		OnEvent: func(e gateway.Event) { told.Watch(&e); c.Feed.Watch(&e) },
@@ -217,17 +218,17 @@ func TestServer_SpansCoverAllTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newGatewayServer(t, simulator.Script{Outages: []simulator.Outage{{To: 10 * time.Second}}}, server.Config{})
 		<-r.ask("/v1/messages", streamed, "Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
-		time.Sleep(10 * time.Second) // a batch is exported every 5 s
-		spans := r.spans.Spans()
+		synctest.Wait()
+		spans := tracetest.SpanStubsFromReadOnlySpans(r.spans.Ended())
 		if len(spans) != 4 {
 			t.Fatalf("%d spans", len(spans))
 		}
 		call := spans[3]
-		if call.Name != "chat claude" || call.Parent.SpanID.String() != "00f067aa0ba902b7" || call.End.Sub(call.Start) < 15*time.Second {
+		if call.Name != "chat claude" || call.Parent.SpanID().String() != "00f067aa0ba902b7" || call.EndTime.Sub(call.StartTime) < 15*time.Second {
 			t.Errorf("%+v", call)
 		}
 		for _, s := range spans[:3] {
-			if s.Parent.SpanID != call.SpanID || s.Name != "POST" {
+			if s.Parent.SpanID() != call.SpanContext.SpanID() || s.Name != "POST" {
 				t.Errorf("%+v", s)
 			}
 		}

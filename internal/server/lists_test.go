@@ -19,7 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// waiting is a request that waits for so long from now.
+// waiting is a request that waits until due from now.
 func waiting(id int64, due time.Duration) gateway.Wait {
 	return gateway.Wait{
 		Call:  gateway.Call{ID: id, Session: "s-1", Client: "claude-cli/2.1.329", API: "anthropic", Upstream: "work", Model: "claude", Stream: true, Began: time.Now().Add(-time.Minute)},
@@ -36,7 +36,7 @@ func TestWaits_ListRemainingTimes(t *testing.T) {
 		g := &fake{waits: []gateway.Wait{waiting(17, 30*time.Second)}}
 		s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: g})
 		time.Sleep(10 * time.Second)
-		const one = `{"id":17,"state":"waiting","session":"s-1","client":"claude-cli/2.1.329","api":"anthropic","upstream":"work","model":"claude","stream":true,"held":true,` +
+		const one = `{"face":"gateway","id":17,"state":"waiting","session":"s-1","client":"claude-cli/2.1.329","api":"anthropic","upstream":"work","model":"claude","stream":true,"held":true,` +
 			`"kind":"overloaded","cause":"server overloaded","message":"HTTP 529: Overloaded","retries":2,"began":"1999-12-31T23:59:00Z","due":"2000-01-01T00:00:30Z",` +
 			`"deadline":"2000-01-01T08:00:00Z","remainingMs":20000,"waitedMs":55000}`
 		for path, want := range map[string]string{"/-/waits": `{"waits":[` + one + "]}\n", "/-/waits/17": one + "\n"} {
@@ -184,7 +184,7 @@ func TestIndex_ListsRoutes(t *testing.T) {
 			Methods    []string
 		}
 	}
-	if err := json.Unmarshal(ask(s, request("GET", "/-/", "")).Body.Bytes(), &got); err != nil || got.Version != "v1.2.3" || len(got.Routes) != 18 || got.Since.IsZero() {
+	if err := json.Unmarshal(ask(s, request("GET", "/-/", "")).Body.Bytes(), &got); err != nil || got.Version != "v1.2.3" || len(got.Routes) != 17 || got.Since.IsZero() {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if w := ask(s, request("GET", "/-/metrics", "")); w.Body.String() != "numbers" {
@@ -197,7 +197,7 @@ func TestWaits_StreamSendsEachChangeOnce(t *testing.T) {
 		g := &fake{waits: []gateway.Wait{waiting(17, time.Minute)}}
 		r := run(t, server.Config{Gateway: g}).read("/-/waits")
 		defer r.close()
-		if e := r.next(); e.name != "snapshot" || !strings.HasPrefix(e.data, `{"waits":[{"id":17,`) {
+		if e := r.next(); e.name != "snapshot" || !strings.HasPrefix(e.data, `{"waits":[{"face":"gateway","id":17,`) {
 			t.Fatalf("%+v", e)
 		}
 		time.Sleep(10 * time.Second)
@@ -207,7 +207,7 @@ func TestWaits_StreamSendsEachChangeOnce(t *testing.T) {
 		second := waiting(18, time.Minute)
 		g.show([]gateway.Wait{g.Waits()[0], second}, nil)
 		time.Sleep(250 * time.Millisecond)
-		if all := r.seen(); len(all) != 1 || all[0].name != "wait" || !strings.HasPrefix(all[0].data, `{"id":18,`) {
+		if all := r.seen(); len(all) != 1 || all[0].name != "wait" || !strings.HasPrefix(all[0].data, `{"face":"gateway","id":18,`) {
 			t.Errorf("a new one: %+v", all)
 		}
 		second.State = "trying"

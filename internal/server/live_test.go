@@ -15,7 +15,7 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/fleet"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/internal/server/feed"
+	"github.com/ridethrough/ridethrough/internal/server/live"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
@@ -35,20 +35,21 @@ func names(all []event) string {
 func TestLive_StreamsAllLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &fake{waits: []gateway.Wait{waiting(17, time.Minute)}, upstreams: []gateway.Health{{Name: "work"}}}
-		r := run(t, server.Config{Gateway: g, Version: "v1.2.3", Token: "t0ken"}).read("/-/live", "X-Ridethrough-Token", "t0ken")
+		r := run(t, server.Config{Gateway: g, Version: "v1.2.3", Token: "t0ken", Choices: func() (string, []string) { return "a/b", []string{"coder"} }}).read("/-/live", "X-Ridethrough-Token", "t0ken")
 		defer r.close()
 		all := r.seen()
 		if got, want := names(all), "hello waits turns counts upstreams incidents conversations warnings "; got != want {
 			t.Fatalf("got %s, want %s", got, want)
 		}
 		var hello struct {
-			Version, Boot        string
+			Version, Boot, Model string
+			Agents               []string
 			Token, Conversations bool
 		}
-		if err := json.Unmarshal([]byte(all[0].data), &hello); err != nil || hello.Version != "v1.2.3" || len(hello.Boot) != 8 || !hello.Token || hello.Conversations {
+		if err := json.Unmarshal([]byte(all[0].data), &hello); err != nil || hello.Version != "v1.2.3" || hello.Model != "a/b" || len(hello.Agents) != 1 || len(hello.Boot) != 8 || !hello.Token || hello.Conversations {
 			t.Errorf("%+v, %v", hello, err)
 		}
-		if !strings.HasPrefix(all[1].data, `{"waits":[{"id":17,"state":"waiting"`) || !strings.Contains(all[1].data, `"remainingMs":60000`) {
+		if !strings.HasPrefix(all[1].data, `{"waits":[{"face":"gateway","id":17,"state":"waiting"`) || !strings.Contains(all[1].data, `"remainingMs":60000`) {
 			t.Errorf("waits %s", all[1].data)
 		}
 		g.show(nil, []gateway.Health{{Name: "work", Breaker: breaker.State{Waiting: 1, Outages: []breaker.Outage{{Fault: &fault.Error{Kind: fault.Overloaded}}}}}})
@@ -232,7 +233,7 @@ func TestLive_DeletedConversationEndsItsEvents(t *testing.T) {
 
 func TestLive_RemovedWaitHasEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, f := &fake{}, feed.New()
+		g, f := &fake{}, live.NewFeed()
 		var all []gateway.Wait
 		for id := range int64(6) {
 			f.Watch(new(retrying(id, 1, time.Minute)))

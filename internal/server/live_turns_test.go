@@ -2,14 +2,19 @@ package server_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server"
+	"github.com/ridethrough/ridethrough/internal/server/conversations"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/store"
 )
@@ -183,6 +188,113 @@ func TestActions_RetryNowForAllTurns(t *testing.T) {
 		time.Sleep(4 * time.Second) // less than the first wait
 		if all, n := p.host.Waits(10); n > 0 {
 			t.Errorf("%+v", all)
+		}
+	})
+}
+
+// Turns that ask an upstream of the gateway are shown and commanded with its calls.
+func TestLive_TurnsAtAnUpstreamOfTheGatewayAreListedWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		served := &conversations.API{Name: func(provider string) string { return provider }}
+		g := &fake{
+			upstreams: []gateway.Health{{Name: "acme", API: "anthropic", Breaker: breaker.State{Name: "acme"}}},
+			waits:     []gateway.Wait{{Call: gateway.Call{ID: 1, Upstream: "acme"}, State: "waiting"}},
+		}
+		p := newConversationServerWith(t, served, server.Config{Gateway: g}, store.Memory(), down(9)...)
+		for _, c := range []string{"c1", "c2"} {
+			p.create(c)
+			p.say(c, "hello")
+		}
+		time.Sleep(time.Second)
+		var list struct {
+			Upstreams []struct {
+				Name, Source, Provider, Reason string
+				Waiting, Turns                 int
+			}
+		}
+		resp, err := p.client.Get("http://localhost/-/upstreams")
+		if err == nil {
+			err = json.NewDecoder(resp.Body).Decode(&list)
+		}
+		if err != nil {
+			t.Fatalf("get upstreams: %v", err)
+		}
+		_ = resp.Body.Close()
+		if len(list.Upstreams) != 1 {
+			t.Fatalf("upstreams: got %+v, want one", list.Upstreams)
+		}
+		if u := list.Upstreams[0]; u.Name != "acme" || u.Source != "gateway" || u.Provider != "acme" || u.Waiting != 3 || u.Turns != 2 || !strings.Contains(u.Reason, "3 calls waiting") {
+			t.Errorf("upstream: got %+v, want acme of the gateway with three that wait, two of them turns", u)
+		}
+		resp, err = p.client.Post("http://localhost/-/upstreams/acme", "application/json", strings.NewReader(`{"do":"give-up"}`))
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("give up: got %v and error %v, want 200", resp, err)
+		}
+		_ = resp.Body.Close()
+		time.Sleep(time.Second)
+		if _, n := p.host.Waits(10); n > 0 || !slices.Contains(g.acts, "acme give-up") {
+			t.Errorf("after give-up: %d turns wait and the gateway was told %q, want no turn and acme give-up", n, g.acts)
+		}
+	})
+}
+
+// The list of waits has the turns after the calls, and they take its actions.
+func TestWaits_TurnsAreAmongThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &fake{waits: []gateway.Wait{waiting(17, time.Minute)}}
+		p := newConversationServerWith(t, &conversations.API{}, server.Config{Gateway: g}, store.Memory(), down(9)...)
+		p.create("c1")
+		p.say("c1", "hello")
+		time.Sleep(time.Second)
+		list := func() (names string) {
+			resp, err := p.client.Get("http://localhost/-/waits")
+			if err != nil {
+				t.Fatalf("get waits: %v", err)
+			}
+			defer resp.Body.Close()
+			var all struct {
+				Waits []struct {
+					Face, Conversation, State string
+					ID                        int
+				}
+			}
+			if err := json.NewDecoder(resp.Body).Decode(&all); err != nil {
+				t.Fatalf("decode waits: %v", err)
+			}
+			for _, w := range all.Waits {
+				names += fmt.Sprintf("%s %d%s %s; ", w.Face, w.ID, w.Conversation, w.State)
+			}
+			return names
+		}
+		act := func(name, do string) int {
+			resp, err := p.client.Post("http://localhost/-/waits/"+name, "application/json", strings.NewReader(`{"do":"`+do+`"}`))
+			if err != nil {
+				t.Fatalf("post: %v", err)
+			}
+			_ = resp.Body.Close()
+			time.Sleep(100 * time.Millisecond) // all of them before the next try is due
+			return resp.StatusCode
+		}
+		const call = "gateway 17 waiting; "
+		if got := list(); got != call+"conversation 0c1 waiting; " {
+			t.Errorf("waits: got %q, want the call and the turn", got)
+		}
+		for _, step := range []struct {
+			name, do string
+			status   int
+			then     string
+		}{
+			{"c1", "skip", http.StatusBadRequest, call + "conversation 0c1 waiting; "},
+			{"c1", "pause", http.StatusOK, call + "conversation 0c1 paused; "},
+			{"c1", "now", http.StatusConflict, call + "conversation 0c1 paused; "},
+			{"c1", "resume", http.StatusOK, call + "conversation 0c1 waiting; "},
+			{"c1", "give-up", http.StatusOK, call},
+			{"c1", "give-up", http.StatusNotFound, call},
+			{"17", "give-up", http.StatusOK, call},
+		} {
+			if status := act(step.name, step.do); status != step.status || list() != step.then {
+				t.Errorf("%s of %s: got %d and then %q, want %d and %q", step.do, step.name, status, list(), step.status, step.then)
+			}
 		}
 	})
 }

@@ -24,7 +24,6 @@ const (
 	outlookBound = 10_000
 )
 
-// outlook is a policy's schedule, as JSON.
 type outlook struct {
 	Name            string     `json:"name"`
 	Source          string     `json:"source"` // "preset", "configuration"
@@ -41,7 +40,6 @@ type outlook struct {
 	RetryOn         []string   `json:"retryOn"`                  // kinds of faults
 }
 
-// schedule is one retry, as JSON.
 type schedule struct {
 	N       int   `json:"n"`
 	WaitMs  int64 `json:"waitMs"`
@@ -50,7 +48,6 @@ type schedule struct {
 	AtMs    int64 `json:"atMs"` // of waiting, this wait included
 }
 
-// servePolicies shows the schedule of each policy in an outage without end.
 func (s *Server) servePolicies(w http.ResponseWriter, _ *http.Request) {
 	all := []outlook{}
 	for _, p := range s.config.Policies() {
@@ -87,7 +84,6 @@ func viewPolicy(p Policy) outlook {
 
 func ms(d time.Duration) int64 { return d.Milliseconds() }
 
-// ends returns what ends a policy.
 func ends(p policy.Policy, why policy.Stop) string {
 	switch {
 	case why == "":
@@ -100,7 +96,6 @@ func ends(p policy.Policy, why policy.Stop) string {
 	return "retries"
 }
 
-// kinds returns the names of the faults that a policy retries.
 func kinds(p policy.Policy) []string {
 	names := []string{}
 	set := p.RetryOn

@@ -7,13 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/server/description"
+	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/live"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
-	"github.com/ridethrough/ridethrough/internal/server/stream"
 )
 
-// route sets up the routes below /-/.
 func (s *Server) route() {
 	c, shows := s.config, rest.ReadMethods()
 	s.routes = []rest.Route{
@@ -23,7 +21,7 @@ func (s *Server) route() {
 		{Path: "/-/events", Methods: shows, What: "events as they happen, as text/event-stream; Last-Event-ID continues after an event", Serve: c.Feed.Serve(s.readers)},
 		{Path: "/-/livez", Methods: shows, What: "whether the process runs and none of its loops is frozen", Serve: s.livez, Public: true},
 		{Path: "/-/readyz", Methods: shows, What: "whether it takes requests; it never asks an upstream", Serve: s.readyz, Public: true},
-		{Path: "/-/events.schema.json", Methods: shows, What: "all events in JSON Schema", Serve: described("application/schema+json", description.Events()).serve},
+		{Path: "/-/events.schema.json", Methods: shows, What: "all events in JSON Schema", Serve: described("application/schema+json", api.Events()).serve},
 	}
 	replica := ""
 	if c.Fleet != nil {
@@ -31,7 +29,7 @@ func (s *Server) route() {
 	}
 	s.routes = append(s.routes, live.New(live.Config{
 		Gateway: c.Gateway, Replica: replica, Conversations: c.Conversations, History: c.History, Shown: c.Shown, Feed: c.Feed, Readers: s.readers,
-		Log: c.Log, Version: c.Version, Token: s.needsToken(), Warnings: s.warnings, Vendor: c.Vendor,
+		Log: c.Log, Version: c.Version, Token: s.needsToken(), Warnings: s.warnings, Vendor: c.Vendor, Choices: c.Choices,
 	}).Routes()...)
 	if c.Metrics != nil {
 		s.routes = append(s.routes, rest.Route{Path: "/-/metrics", Methods: shows, What: "metrics for Prometheus", Serve: c.Metrics.ServeHTTP})
@@ -40,7 +38,7 @@ func (s *Server) route() {
 		s.routes = append(s.routes, rest.Route{Path: "/-/openapi.json", Methods: shows, What: "OpenAPI description of conversations and councils", Serve: described("application/json", c.OpenAPI).serve})
 	}
 	for _, e := range c.Extensions {
-		s.routes = append(s.routes, rest.Routes(c.Log, e.Operations(stream.Server{Readers: s.readers, Log: c.Log}))...)
+		s.routes = append(s.routes, rest.Routes(c.Log, e.Operations(rest.Server{Readers: s.readers, Log: c.Log}))...)
 	}
 	if len(s.page) > 0 {
 		s.routes = append(s.routes, rest.Route{Path: pagePath, Methods: shows, What: "the page; " + pagePath + "{file} are its files", Serve: s.servePage, Public: true})
@@ -48,7 +46,6 @@ func (s *Server) route() {
 	s.register()
 }
 
-// register makes the mux of the routes.
 func (s *Server) register() {
 	s.mux = http.NewServeMux()
 	for _, rt := range s.routes {
@@ -84,7 +81,6 @@ func (s *Server) dispatch(rt rest.Route, w http.ResponseWriter, r *http.Request)
 	}
 }
 
-// index lists the routes.
 func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 	rest.Answer(w, http.StatusOK, struct {
 		Name    string       `json:"name"`
@@ -96,7 +92,6 @@ func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 	}{"ridethrough", s.config.Version, os.Getpid(), s.since, s.fleet(), s.routes})
 }
 
-// fleetView is the fleet of which the gateway is a replica.
 type fleetView struct {
 	Name      string    `json:"name"`
 	Replica   string    `json:"replica"`   // this one
@@ -105,7 +100,6 @@ type fleetView struct {
 	Replicas  []string  `json:"replicas"` // those that live, this one included
 }
 
-// fleet returns the fleet; nil: there is none.
 func (s *Server) fleet() *fleetView {
 	if s.config.Fleet == nil {
 		return nil
@@ -114,7 +108,6 @@ func (s *Server) fleet() *fleetView {
 	return &fleetView{f.Name, f.ID, f.Connected, f.Since.UTC().Truncate(time.Millisecond), f.Members}
 }
 
-// status is the answer of livez and readyz.
 type status struct {
 	Status string `json:"status"`
 	Store  string `json:"store,omitzero"`  // of conversations: "ok" or "unavailable"; left out: there is none
@@ -129,7 +122,7 @@ func (s *Server) livez(w http.ResponseWriter, _ *http.Request) {
 	rest.Answer(w, http.StatusOK, status{Status: "ok"})
 }
 
-// readyz answers 200 as long as the gateway takes requests, which needs no store.
+// readyz answers 200 as long as the gateway accepts requests, which needs no store.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	if s.readers.IsDraining() {
 		rest.Answer(w, http.StatusServiceUnavailable, status{Status: "draining"})
@@ -148,7 +141,6 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	rest.Answer(w, http.StatusOK, answer)
 }
 
-// warnings returns what an operator should know, in sentences.
 func (s *Server) warnings() (all []string) {
 	if s.config.Store != nil {
 		all, _ = s.config.Store()

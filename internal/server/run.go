@@ -10,10 +10,9 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/cork"
-	"github.com/ridethrough/ridethrough/internal/receive"
+	"github.com/ridethrough/ridethrough/internal/exchange"
 )
 
-// Bounds of a connection.
 const (
 	headerBytes = 64 << 10
 	headerTime  = 10 * time.Second
@@ -23,24 +22,28 @@ const (
 	streamsBound = 2000 // requests at a time on one connection with HTTP/2: a client's may all wait
 )
 
-// Run serves on a listener, which it closes, until ctx ends. Then it refuses new requests and ends waits at
-// once, in a form that their clients may retry. Answers in progress end when the grace is over.
-//
-// It refuses a listener that other machines can reach unless there is a token.
+// Run serves on a listener, which it closes, until ctx ends. Then it refuses new requests and ends waits at once,
+// in a form that their clients may retry. Answers in progress end when the grace is over. It refuses a listener
+// that other machines can reach unless there is a token.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
-	if err := s.checkAddr(l.Addr()); err != nil {
-		return errors.Join(err, l.Close())
+	reachable := isReachable(l.Addr())
+	if reachable && !s.needsToken() { // every client of the gateway can use its upstreams
+		return errors.Join(fmt.Errorf("listen on %s: other machines can reach it and there is no token; set one, or listen on 127.0.0.1", l.Addr()), l.Close())
 	}
-	if s.config.TLS == nil && isReachable(l.Addr()) {
+	if s.config.TLS == nil && reachable {
 		s.config.Log.Warn("clients send their token, prompts and keys unencrypted", "fix", "set tls in the configuration, or let a proxy with TLS on this machine ask 127.0.0.1")
 	}
+	var speaks http.Protocols // HTTP/2 without TLS too, in which the AWS SDK for JavaScript begins
+	speaks.SetHTTP1(true)
+	speaks.SetHTTP2(true)
+	speaks.SetUnencryptedHTTP2(true)
 	server := &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    headerBytes,
 		TLSConfig:         s.config.TLS,
-		Protocols:         protocols(),
+		Protocols:         &speaks,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: streamsBound},
 		ConnContext:       cork.Context,
 		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelWarn),
@@ -59,24 +62,13 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// protocols returns what the server speaks: HTTP/2 without TLS too, in which the AWS SDK for JavaScript begins.
-func protocols() *http.Protocols {
-	p := &http.Protocols{}
-	p.SetHTTP1(true)
-	p.SetHTTP2(true)
-	p.SetUnencryptedHTTP2(true)
-	return p
-}
-
-// serve answers connections until the server is shut down.
 func (s *Server) serve(server *http.Server, l net.Listener) error {
 	if s.config.TLS != nil {
-		return server.ServeTLS(receive.Listener{Listener: l}, "", "")
+		return server.ServeTLS(exchange.Listener{Listener: l}, "", "")
 	}
-	return server.Serve(receive.Listener{Listener: cork.Listener{Listener: l}})
+	return server.Serve(exchange.Listener{Listener: cork.Listener{Listener: l}})
 }
 
-// stop shuts the server down.
 func (s *Server) stop(ctx context.Context, server *http.Server) {
 	s.config.Log.Info("stopping", "grace", s.config.Grace.String(), "hint", "a second signal ends everything at once")
 	s.drain()
@@ -97,16 +89,6 @@ func (s *Server) shutdown(ctx context.Context, server *http.Server, d time.Durat
 	return errors.Join(server.Shutdown(ctx), s.config.Gateway.WaitSockets(ctx))
 }
 
-// checkAddr refuses an address that other machines can reach if there is no token: every client of the
-// gateway can use its upstreams.
-func (s *Server) checkAddr(addr net.Addr) error {
-	if !isReachable(addr) || s.needsToken() {
-		return nil
-	}
-	return fmt.Errorf("listen on %s: other machines can reach it and there is no token; set one, or listen on 127.0.0.1", addr)
-}
-
-// isReachable reports whether other machines can reach an address.
 func isReachable(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return ok && !tcp.IP.IsLoopback()

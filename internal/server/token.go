@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -18,22 +17,21 @@ import (
 
 const authorization = "Authorization"
 
-// keyHeaders are the headers in which clients send an API's credential. Many can set no other, so the token
-// may stand there.
+// keyHeaders are the headers in which clients send an API's credential. Many clients can set no other, so the token
+// may be there.
 var keyHeaders = []string{"X-Api-Key", "X-Goog-Api-Key", "Api-Key"}
 
-// sender is who has sent a request.
 type sender struct {
 	access.Token      // zero: without a valid one
 	valid        bool // it has a valid token, or none is needed
-	guessed      bool // it has presented a token, or a key in its place, that is none of ours
-	secret       [sha256.Size]byte
+	guessed      bool // it has presented an unknown token, or an unknown key in its place
 }
 
-// hasExpired reports whether the sender's token is no longer valid. Most never expire, and the clock costs.
+// hasExpired reports whether the sender's token is no longer valid. It reads the clock only for the few tokens that
+// expire.
 func (s sender) hasExpired() bool { return !s.Expires.IsZero() && s.HasExpired(time.Now()) }
 
-// tokens returns the tokens that are known now, expired ones included.
+// tokens returns the current tokens, including expired ones.
 func (s *Server) tokens() []access.Token {
 	if s.config.Tokens == nil {
 		return s.single
@@ -41,10 +39,9 @@ func (s *Server) tokens() []access.Token {
 	return append(slices.Clip(s.single), s.config.Tokens()...)
 }
 
-// needsToken reports whether requests need a token.
 func (s *Server) needsToken() bool { return s.config.Token != "" || s.config.Tokens != nil }
 
-// identify returns who has sent a request, and removes tokens from it: they never reach a provider.
+// identify returns the sender of a request, and removes tokens from it: they never reach a provider.
 func (s *Server) identify(r *http.Request) sender {
 	h := r.Header
 	given := h[access.Header]
@@ -70,7 +67,6 @@ func (s *Server) identify(r *http.Request) sender {
 	return k.sender
 }
 
-// keys looks for tokens in a request.
 type keys struct {
 	all []access.Token
 	sender
@@ -80,7 +76,8 @@ type keys struct {
 // maxTried is how many values of one request may be a token: more are guesses.
 const maxTried = 8
 
-// take notes the token whose secret a value is. The first one decides. It reports whether there is one.
+// take records the token that has a value as its secret, unless another was found earlier. It reports whether there
+// is one.
 func (k *keys) take(secret string) bool {
 	if k.tried++; k.tried > maxTried && !k.valid {
 		return false
@@ -89,14 +86,13 @@ func (k *keys) take(secret string) bool {
 	t, ok := access.Find(k.all, secret)
 	switch {
 	case ok && !k.valid:
-		k.sender = sender{Token: t, valid: true, secret: t.Hash}
+		k.sender = sender{Token: t, valid: true}
 	case !ok && !k.valid && secret != "":
-		k.guessed, k.secret = true, access.Hash(secret)
+		k.guessed = true
 	}
 	return ok
 }
 
-// takeAny is take for the values of a header.
 func (k *keys) takeAny(values []string) bool {
 	found := false
 	for _, v := range values {
@@ -105,7 +101,6 @@ func (k *keys) takeAny(values []string) bool {
 	return found
 }
 
-// bearers returns the credentials of the scheme Bearer.
 func bearers(values []string) (all []string) {
 	for _, v := range values {
 		if scheme, token, _ := strings.Cut(strings.TrimSpace(v), " "); strings.EqualFold(scheme, "Bearer") {
@@ -115,7 +110,7 @@ func bearers(values []string) (all []string) {
 	return all
 }
 
-// takeQuery removes ?key= from the query if it is a token. The rest stays as it is, byte for byte.
+// takeQuery removes ?key= from the query if it is a token. The rest stays byte for byte.
 func (k *keys) takeQuery(r *http.Request) {
 	if r.URL.RawQuery == "" {
 		return
@@ -138,25 +133,21 @@ func (k *keys) takeQuery(r *http.Request) {
 	}
 }
 
-// recognize identifies the sender of a request and counts guesses. wait is how long its address must not present
-// a token.
+// recognize identifies the sender of a request and counts guesses. wait is how long its address must not present a
+// wrong token.
 func (s *Server) recognize(r *http.Request) (who sender, wait time.Duration) {
 	who = s.identify(r)
-	if !s.needsToken() || !who.valid && !who.guessed {
+	if who.valid || !who.guessed {
 		return who, 0
 	}
 	from, now := addressOf(r), time.Now()
-	switch wait = s.guesses.Wait(from, who.secret, now); {
-	case wait > 0:
-	case who.guessed:
+	if wait = s.guesses.Wait(from, now); wait == 0 {
 		s.guesses.Fail(from, now)
-	default:
-		s.guesses.Pass(from, who.secret, now)
 	}
 	return who, wait
 }
 
-// admit returns the sender of a request that needs scopes. False: the request was refused.
+// admit returns the sender of a request that needs scopes; false: the request was refused.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, needs access.Scope) (who sender, ok bool) {
 	who, wait := s.recognize(r)
 	switch {
@@ -174,19 +165,17 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, needs access.Scop
 	return who, false
 }
 
-// sees reports whether a request that needs no token has one that permits to read.
+// sees reports whether a request that needs no token has one that permits reading.
 func (s *Server) sees(r *http.Request) bool {
 	who, wait := s.recognize(r)
 	return wait == 0 && who.valid && who.Scope.Has(access.See) && !who.hasExpired()
 }
 
-// addressOf returns the address of a request's sender; zero: it has none.
 func addressOf(r *http.Request) netip.Addr {
 	at, _ := netip.ParseAddrPort(r.RemoteAddr)
 	return at.Addr()
 }
 
-// refuseToken answers a request without the token.
 func (s *Server) refuseToken(w http.ResponseWriter, r *http.Request) {
 	if logs, unlogged := s.refusals.count(time.Now()); logs {
 		s.config.Log.Warn("request without the token", "from", r.RemoteAddr, "method", rest.Clip(r.Method), "path", rest.Clip(r.URL.Path), "unlogged", unlogged)
@@ -195,13 +184,12 @@ func (s *Server) refuseToken(w http.ResponseWriter, r *http.Request) {
 	reject(w, r, http.StatusUnauthorized, "the server needs its token, in the header %s or in place of the API key", access.Header)
 }
 
-// refuseExpired answers a request with a token that was valid.
 func refuseExpired(w http.ResponseWriter, r *http.Request, t access.Token) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="ridethrough", error="invalid_token"`)
 	reject(w, r, http.StatusUnauthorized, "the token %s has expired on %s", t.Name, t.Expires.UTC().Format(time.RFC3339))
 }
 
-// refuseScope answers a request that its token does not permit, and records it.
+// refuseScope answers and records a request that its token does not permit.
 func (s *Server) refuseScope(w http.ResponseWriter, r *http.Request, t access.Token, needs access.Scope) {
 	s.config.Audit.Act(actor(t, r), actionOf(r), "status", http.StatusForbidden)
 	w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="ridethrough", error="insufficient_scope", scope="%s"`, strings.ReplaceAll(needs.String(), ",", " ")))

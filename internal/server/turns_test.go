@@ -12,9 +12,9 @@ import (
 	"github.com/ridethrough/ridethrough/agent"
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/operation/turns"
+	"github.com/ridethrough/ridethrough/internal/cli/agentcmd"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/internal/server/feed"
+	"github.com/ridethrough/ridethrough/internal/server/live"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
@@ -24,11 +24,11 @@ const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 func TestEvents_TurnsAreAmongTheCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := feed.New()
+		f := live.NewFeed()
 		r := run(t, server.Config{Gateway: &fake{}, Feed: f})
 		events := r.read("/-/events")
 		defer events.close()
-		watcher := turns.New(turns.Conversation, f.Watch)
+		watcher := agentcmd.NewTurnWatcher(agentcmd.Conversation, f.Watch)
 		tell := func(e turn.Event) {
 			watcher.Watch(conversation.Event{Report: agent.Report{At: time.Now(), Name: claude, Event: e}, Conversation: "c1", Turn: "t1"})
 		}
@@ -80,12 +80,12 @@ func TestCouncil_TurnsOfItsMembersAreTold(t *testing.T) {
 			defer mu.Unlock()
 			if _, ok := e.Event.(turn.Start); ok {
 				starts++
-				if e.Call.Parent != traceparent || e.Call.Turn == "" || e.Call.Face != turns.Council {
+				if e.Call.Parent != traceparent || e.Call.Turn == "" || e.Call.Face != agentcmd.CouncilFace {
 					t.Errorf("call: got %+v, want a council's with its id and the parent %s", e.Call, traceparent)
 				}
 			}
 		}
-		h := newCouncilServer(t, turns.New(turns.Council, told).Members, map[string][]llmtest.Answer{
+		h := newCouncilServer(t, agentcmd.NewTurnWatcher(agentcmd.CouncilFace, told).Members, map[string][]llmtest.Answer{
 			"a": {llmtest.Says("yes"), llmtest.Says("so")}, "b": {llmtest.Says("no")},
 		})
 		r := h.convene(t.Context(), `{"question":"?","models":["a","b"]}`, "Traceparent", traceparent)

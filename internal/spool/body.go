@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"os"
 	"sync"
+	"sync/atomic"
 )
 
 // ErrTooLarge is returned for a body beyond the limit.
@@ -99,22 +101,6 @@ func (b *Body) block(i int) (*Buffer, error) {
 	return buf, err
 }
 
-// lend appends the blocks of a body that is in memory whole, with a reference to each.
-func (b *Body) lend(to []*Buffer) []*Buffer {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, part := range b.blocks {
-		if part.plain == nil {
-			return to
-		}
-	}
-	for _, part := range b.blocks {
-		part.plain.acquire()
-		to = append(to, part.plain)
-	}
-	return to
-}
-
 // Compress compresses the body for a wait. A small one stays as it is.
 func (b *Body) Compress() {
 	b.mu.Lock()
@@ -174,3 +160,164 @@ func (b *Body) freeUnread() {
 	}
 	b.blocks, b.first = nil, [1]block{}
 }
+
+// reader reads a body for one try, and has one block of it in memory at a time. Its buffers may be reused once
+// the transport has closed it, which may be after the answer has come, and while another goroutine reads.
+type reader struct {
+	body *Body
+
+	mu    sync.Mutex
+	state readerState
+	next  int     // the block after buf
+	buf   *Buffer // the current block; nil: none
+	at    int     // in it
+}
+
+type readerState uint8
+
+const (
+	unread readerState = iota
+	reading
+	closed
+)
+
+// frame is how much is read at once. In a frame of HTTP/2, whose header is 9 bytes, it is one record of TLS: a few bytes
+// more would be a record, and a system call, of their own.
+const frame = 16<<10 - 9
+
+// Read implements io.Reader.
+func (r *reader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.begin(); err != nil {
+		return 0, err
+	}
+	if r.buf == nil && r.next == len(r.body.blocks) {
+		return 0, io.EOF
+	}
+	if r.buf == nil {
+		buf, err := r.body.block(r.next)
+		if err != nil {
+			return 0, err
+		}
+		r.buf, r.at = buf, 0
+		r.next++
+	}
+	n := copy(p[:min(len(p), frame)], r.buf.Bytes[r.at:])
+	if r.at += n; r.at == len(r.buf.Bytes) {
+		r.drop()
+	}
+	return n, nil
+}
+
+// begin makes sure that the body stays.
+func (r *reader) begin() error {
+	switch r.state {
+	case closed:
+		return os.ErrClosed
+	case unread:
+		if err := r.body.retain(); err != nil {
+			return err
+		}
+		r.state = reading
+	}
+	return nil
+}
+
+// drop releases the current block.
+func (r *reader) drop() {
+	if r.buf != nil {
+		r.buf.Release()
+		r.buf = nil
+	}
+}
+
+// Close releases the buffers.
+func (r *reader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drop()
+	if r.state == reading {
+		r.body.letGo()
+	}
+	r.state = closed
+	return nil
+}
+
+// Buffer is memory that returns to a pool with its last reference.
+type Buffer struct {
+	Bytes []byte
+
+	refs   atomic.Int32
+	class  int     // of its pool; -1: none
+	budget *budget // that it is taken from; nil: none
+}
+
+// The pools hold buffers of 512 bytes to 128 KiB, four sizes between two powers of
+// two, so that at most a fifth is unused.
+const (
+	smallest = 9 // 512 bytes
+	steps    = 4
+	largest  = 17 // 128 KiB
+)
+
+var pools [(largest-smallest)*steps + 1]sync.Pool
+
+// classOf returns the pool for a size; -1: there is none.
+func classOf(size int) int {
+	if size <= 1<<smallest {
+		return 0
+	}
+	top := bits.Len(uint(size-1)) - 1 // size is in (1<<top, 2<<top]
+	if top >= largest {
+		return -1
+	}
+	quarter := 1 << (top - 2)
+	return (top-smallest)*steps + (size-1-1<<top)/quarter + 1
+}
+
+// classSize returns the size of a pool's buffers.
+func classSize(class int) int {
+	if class == 0 {
+		return 1 << smallest
+	}
+	top, step := smallest+(class-1)/steps, (class-1)%steps+1
+	return 1<<top + step<<(top-2)
+}
+
+// NewBuffer returns an empty buffer with room for size bytes and one reference.
+func NewBuffer(size int) *Buffer {
+	class := classOf(size)
+	if class < 0 {
+		b := &Buffer{Bytes: make([]byte, 0, size), class: -1}
+		b.refs.Store(1)
+		return b
+	}
+	b, ok := pools[class].Get().(*Buffer)
+	if !ok {
+		b = &Buffer{Bytes: make([]byte, 0, classSize(class)), class: class}
+	}
+	b.Bytes = b.Bytes[:0]
+	b.refs.Store(1)
+	return b
+}
+
+// acquire adds a reference.
+func (b *Buffer) acquire() { b.refs.Add(1) }
+
+// Release drops a reference. The bytes must not be used after the last one.
+func (b *Buffer) Release() {
+	if b.refs.Add(-1) > 0 {
+		return
+	}
+	if b.budget != nil {
+		b.budget.give(int64(cap(b.Bytes)))
+		b.budget = nil
+	}
+	if b.class >= 0 {
+		pools[b.class].Put(b)
+	}
+}
+
+// room returns what is not used of the buffer.
+func (b *Buffer) room() []byte { return b.Bytes[len(b.Bytes):cap(b.Bytes)] }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -260,25 +259,6 @@ func TestBody_ReaderThatHasBegunOutlivesIt(t *testing.T) {
 		if memory, disk := s.Used(); memory+disk != 0 {
 			t.Errorf("%+v: %d bytes in memory and %d on disk are left", limits, memory, disk)
 		}
-	}
-}
-
-func TestBody_BuffersAreItsMemory(t *testing.T) {
-	s, want := newSpool(t, spool.Limits{}), noise(300_000)
-	b := keep(t, s, want)
-	r, _ := b.Open()
-	all := r.(interface{ Buffers(net.Buffers) net.Buffers }).Buffers(nil)
-	b.Compress()
-	b.Release()
-	if got := bytes.Join(all, nil); !bytes.Equal(got, want) {
-		t.Errorf("%d bytes, want the body", len(got))
-	}
-	if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-		t.Errorf("what Buffers has returned is read again: %d bytes, error %v", n, err)
-	}
-	_ = r.Close()
-	if memory, _ := s.Used(); memory != 0 {
-		t.Errorf("%d bytes in memory are left", memory)
 	}
 }
 

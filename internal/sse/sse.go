@@ -36,7 +36,7 @@ func Cut(stream []byte, from int) int {
 	return 0
 }
 
-// lineEnd returns where the first line end begins; negative: there is none. It looks for both in parts that
+// lineEnd returns where the first line end begins; negative: none. It looks for both in parts that
 // grow, so that many lines with one kind of end are not searched for the other again and again.
 func lineEnd(text []byte) int {
 	for from, size := 0, 256; from < len(text); from, size = from+size, 2*size {
@@ -55,7 +55,7 @@ func lineEnd(text []byte) int {
 	return -1
 }
 
-// endLen returns the length of the line end that a text begins with; 0: there is none, or a CR is all of the
+// endLen returns the length of the line end that a text begins with; 0: none, or a CR is all of the
 // text, which may be half of one.
 func endLen(text []byte) int {
 	switch {
@@ -112,15 +112,4 @@ func Begins(text []byte) bool {
 		}
 	}
 	return false
-}
-
-// Name returns the name of an event that begins with it, as those of most APIs do, without reading the rest;
-// nil: it begins otherwise.
-func Name(frame []byte) []byte {
-	rest, ok := bytes.CutPrefix(frame, []byte("event: "))
-	if !ok {
-		return nil
-	}
-	name, _ := cutLine(rest)
-	return name
 }

@@ -109,16 +109,6 @@ func TestBegins(t *testing.T) {
 	}
 }
 
-func TestName(t *testing.T) {
-	for text, want := range map[string]string{
-		"event: a\ndata: 1\n\n": "a", "event: a\r\ndata: 1\r\n\r\n": "a", "event: a\rdata: 1\r\r": "a", "data: 1\n\n": "", "event: a": "a",
-	} {
-		if got := string(sse.Name([]byte(text))); got != want {
-			t.Errorf("Name(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
 // FuzzCut compares the events with those of the reference, however the stream arrives.
 func FuzzCut(f *testing.F) {
 	f.Add("event: a\rdata: 1\r\rdata: 2\n\rdata: 3\r\n\r\n", 3)

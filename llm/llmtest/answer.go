@@ -56,40 +56,27 @@ func Call(id, name, arguments string) llm.ToolCall {
 // Fails returns a failure before the first part. A model must only return errors of type *fault.Error, or
 // the caller's cause.
 func Fails(err error) Answer {
-	return func(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
-		return func(yield func(llm.Part, error) bool) { yield(nil, err) }
-	}
+	return ends(nil, func(context.Context) error { return err })
 }
 
 // Breaks returns an answer that fails after the text.
 func Breaks(text string, f *fault.Error) Answer {
-	return func(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
-		return func(yield func(llm.Part, error) bool) {
-			for _, p := range spoken(text) {
-				if !yield(p, nil) {
-					return
-				}
-			}
-			yield(nil, f)
-		}
-	}
+	return ends(spoken(text), func(context.Context) error { return f })
 }
 
 // Parts returns an answer of exactly these parts.
-func Parts(parts ...llm.Part) Answer {
-	return func(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
-		return func(yield func(llm.Part, error) bool) {
-			for _, p := range parts {
-				if !yield(p, nil) {
-					return
-				}
-			}
-		}
-	}
-}
+func Parts(parts ...llm.Part) Answer { return ends(parts, func(context.Context) error { return nil }) }
 
 // Hangs returns an answer that stops after the parts, until the caller leaves.
 func Hangs(parts ...llm.Part) Answer {
+	return ends(parts, func(ctx context.Context) error {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	})
+}
+
+// ends returns an answer of parts, and then the error that end returns; nil: none.
+func ends(parts []llm.Part, end func(context.Context) error) Answer {
 	return func(ctx context.Context, _ llm.Request) iter.Seq2[llm.Part, error] {
 		return func(yield func(llm.Part, error) bool) {
 			for _, p := range parts {
@@ -97,8 +84,9 @@ func Hangs(parts ...llm.Part) Answer {
 					return
 				}
 			}
-			<-ctx.Done()
-			yield(nil, context.Cause(ctx))
+			if err := end(ctx); err != nil {
+				yield(nil, err)
+			}
 		}
 	}
 }

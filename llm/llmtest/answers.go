@@ -95,8 +95,7 @@ func (s Suite) ends(t *testing.T) {
 // usage tests usage: the simulator counts a word as a token,
 // eight characters of arguments as well, and four of a prompt.
 func (s Suite) usage(r *room) {
-	q := thinking()
-	q.Tools = tools
+	q := using(thinking())
 	h := r.answer(q)
 	prompt := 1 + len(r.body())/4
 	if h.Usage.Input != prompt || h.Usage.Output != 7 || h.Usage.CacheRead != 0 {

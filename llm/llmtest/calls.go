@@ -20,6 +20,12 @@ var tools = []llm.Tool{
 	{Name: "now", Description: "Tells the time."},
 }
 
+// using returns a request with the tools.
+func using(q llm.Request) llm.Request {
+	q.Tools = tools
+	return q
+}
+
 // proper are answers with correct calls.
 var proper = []struct {
 	name, reply, said string
@@ -45,8 +51,7 @@ var proper = []struct {
 func (s Suite) calls(t *testing.T) {
 	for _, row := range proper {
 		s.each(t, row.name, row.reply, func(r *room) {
-			q := say("Read it.")
-			q.Tools = tools
+			q := using(say("Read it."))
 			h := r.answer(q)
 			if calls := h.Content().Calls(); !slices.EqualFunc(calls, row.want, sameCall) {
 				r.Errorf("%s", calls)
@@ -67,8 +72,7 @@ func (s Suite) calls(t *testing.T) {
 // oddCalls tests calls that only some vendors' servers make.
 func (s Suite) oddCalls(t *testing.T) {
 	s.each(t, "with ids of their own each time", `call:now+no-ids, call:now+no-ids`, func(r *room) {
-		q := say("When?")
-		q.Tools = tools
+		q := using(say("When?"))
 		first := r.call(r.answer(q)).ID
 		if second := r.call(r.answer(q)).ID; first == second {
 			r.Errorf("the id %s twice", first)
@@ -76,16 +80,14 @@ func (s Suite) oddCalls(t *testing.T) {
 	})
 	long := strings.Repeat("one_word_", 8000) // more than bufio.Scanner takes by itself
 	s.each(t, "with very much in them", `say:"`+long+`"+call:read{"path":"`+long+`"}`, func(r *room) {
-		q := say("Read it.")
-		q.Tools = tools
+		q := using(say("Read it."))
 		h := r.answer(q)
 		if h.Content().Text() != long || !strings.Contains(string(r.call(h).Arguments), long) {
 			r.Errorf("%d bytes of text, %d of arguments", len(h.Content().Text()), len(h.Content().Calls()[0].Arguments))
 		}
 	})
 	s.each(t, "that are no JSON", `call:read"{oh"`, func(r *room) {
-		q := say("Read it.")
-		q.Tools = tools
+		q := using(say("Read it."))
 		for _, c := range r.ask(r.Context(), q).Content().Calls() { // or a fault, or text: as the vendor has it
 			if text := string(c.Arguments); text != `"{oh"` && text != `{}` {
 				r.Errorf("arguments %s", text)

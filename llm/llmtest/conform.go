@@ -19,7 +19,7 @@ type Suite struct {
 	Open  func(Place) llm.Model // returns the model of a case
 
 	// Own reports whether an error is the client's own for an error response, such as an SDK's or a
-	// *provider.ResponseError; nil: it has none.
+	// *provider.ResponseError; nil if there is no body.
 	Own func(error) bool
 
 	Sealed     bool // reasoning is never shown, only given to be sent back

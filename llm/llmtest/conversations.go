@@ -32,8 +32,7 @@ func (s Suite) steps(t *testing.T) {
 		r.asked(3)
 	})
 	s.each(t, "reasoning goes back to who thought", step+", ok", func(r *room) {
-		q := thinking()
-		q.Tools = tools
+		q := using(thinking())
 		h := r.answer(q)
 		q.Messages = append(q.Messages, llm.AssistantMessage(r.model.Name(), h.Content()...), results(h, "Monday"))
 		r.answer(q)
@@ -50,8 +49,7 @@ func (s Suite) steps(t *testing.T) {
 // strangers tests messages of other models.
 func (s Suite) strangers(t *testing.T) {
 	s.each(t, "another provider's conversation goes on", "ok", func(r *room) {
-		q := thinking()
-		q.Tools = tools
+		q := using(thinking())
 		q.Messages = append(q.Messages, foreign...)
 		r.answer(q)
 		r.says("Is it so?", "I look.", "a.txt", "no such file", "noon")
@@ -60,8 +58,7 @@ func (s Suite) strangers(t *testing.T) {
 		}
 	})
 	s.each(t, "a step without reasoning is continued with reasoning", "ok", func(r *room) {
-		q := thinking()
-		q.Tools = tools
+		q := using(thinking())
 		q.Messages = append(q.Messages,
 			llm.AssistantMessage(r.model.Name(), Call("c1", "now", `{}`)), llm.ToolMessage(llm.ToolResult{ID: "c1", Name: "now", Output: "noon"}))
 		r.answer(q)
@@ -69,8 +66,7 @@ func (s Suite) strangers(t *testing.T) {
 	})
 	s.each(t, "what says nothing is no hindrance", "ok", func(r *room) {
 		call := Call("c1", "now", `{}`)
-		q := say("Hi")
-		q.Tools = tools
+		q := using(say("Hi"))
 		q.Messages = append(q.Messages,
 			llm.AssistantMessage(r.model.Name()), llm.UserMessage("Are you there?"), llm.UserMessage("Well?"),
 			llm.AssistantMessage(r.model.Name(), llm.Text{}, call), llm.ToolMessage(llm.ToolResult{ID: "c1", Name: "now"}))

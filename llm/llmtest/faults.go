@@ -16,6 +16,7 @@ import (
 func (s Suite) faults(t *testing.T) {
 	t.Run("responses", s.responses)
 	t.Run("streams", s.streams)
+	t.Run("echoes", s.echoes)
 	bounded := s
 	bounded.Open = func(p Place) llm.Model {
 		p.Client = &http.Client{Transport: &transport.Transport{
@@ -115,8 +116,7 @@ const textAndCall = `say:"one two"+call:read{"path":"a.txt or b.txt"}`
 func (s Suite) streams(t *testing.T) {
 	for _, row := range broken {
 		s.each(t, row.reply, row.reply, func(r *room) {
-			q := thinking()
-			q.Tools = tools
+			q := using(thinking())
 			h, f := r.fault(q)
 			named := f.Kind == fault.Overloaded && f.Status >= 500 // an event may state a status of its own
 			if !row.kinds.Has(f.Kind) || f.Status != row.status && !named {

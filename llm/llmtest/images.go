@@ -15,7 +15,7 @@ import (
 )
 
 // PNG returns the bytes of a picture as far as its size: a header that states width and height, and then noise, so
-// that it has so many bytes. The same arguments return the same bytes.
+// that it has a given number of bytes. The same arguments return the same bytes.
 func PNG(width, height, size int) []byte {
 	b := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR")
 	b = binary.BigEndian.AppendUint32(b, uint32(width))

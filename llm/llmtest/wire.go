@@ -5,15 +5,15 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 )
 
 // wire records responses. Its methods may run concurrently.
 type wire struct {
 	base http.RoundTripper
 
-	mu   sync.Mutex
-	last *response
-	all  []*response
+	mu  sync.Mutex
+	all []*response
 }
 
 // response is a recorded response.
@@ -22,9 +22,7 @@ type response struct {
 	status int
 	header http.Header
 	body   []byte // of an error, all of it
-
-	mu     sync.Mutex
-	closed bool
+	closed atomic.Bool
 }
 
 // RoundTrip records the response. The body of an error is read first, so that all of it is known whatever
@@ -43,15 +41,13 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Body = seen
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last, w.all = seen, append(w.all, seen)
+	w.all = append(w.all, seen)
 	return resp, nil
 }
 
 // Close records that the body is closed.
 func (r *response) Close() error {
-	r.mu.Lock()
-	r.closed = true
-	r.mu.Unlock()
+	r.closed.Store(true)
 	return r.ReadCloser.Close()
 }
 
@@ -60,18 +56,16 @@ func (w *wire) open() (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range w.all {
-		r.mu.Lock()
-		if !r.closed {
+		if !r.closed.Load() {
 			n++
 		}
-		r.mu.Unlock()
 	}
 	return n
 }
 
-// answered returns the last response; nil: there is none.
+// answered returns the last response, of which there is one.
 func (w *wire) answered() *response {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.last
+	return w.all[len(w.all)-1]
 }

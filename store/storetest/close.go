@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -64,6 +65,9 @@ func wantClosed(t *testing.T, s Subject, l store.Lease) {
 	WantError(t, "put", err, store.ErrClosed)
 	_, err = s.Health(ctx)
 	WantError(t, "health", err, store.ErrClosed)
+	if err := s.Snapshot(ctx, nil); !errors.Is(err, errors.ErrUnsupported) {
+		WantError(t, "snapshot", err, store.ErrClosed)
+	}
 	WantError(t, "extend", l.Extend(), store.ErrClosed)
 	WantError(t, "ack", l.Ack(), store.ErrClosed)
 	WantError(t, "nack", l.Nack(0), store.ErrClosed)

@@ -36,7 +36,9 @@ func missing() string {
 
 func chromium() string { return cmp.Or(os.Getenv("CHROMIUM"), "/usr/bin/chromium") }
 
-// TestPage_InBrowser runs the files one after the other: what they measure is not disturbed by others.
+// measures is the file that measures time, and runs by itself. The others wait more than they compute.
+const measures = "many.test.mjs"
+
 func TestPage_InBrowser(t *testing.T) {
 	if why := missing(); why != "" {
 		if os.Getenv(required) != "" {
@@ -56,7 +58,12 @@ func TestPage_InBrowser(t *testing.T) {
 		if _, err := os.ReadFile(file); err != nil { // read by this process, so that no result is cached for an older file
 			t.Fatalf("read file: %v", err)
 		}
-		t.Run(strings.TrimSuffix(file, ".test.mjs"), func(t *testing.T) { node(t, binary, file) })
+		t.Run(strings.TrimSuffix(file, ".test.mjs"), func(t *testing.T) {
+			if file != measures {
+				t.Parallel()
+			}
+			node(t, binary, file)
+		})
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package browser tests the page in a real browser, with the real program behind it and a scripted provider. It
+// Package browser tests the page in a real browser, with the real program and a scripted provider. It
 // has only tests.
 //
 // The tests are the *.test.mjs, which node runs. world.mjs starts the processes; fake.mjs is a server for states

@@ -9,14 +9,13 @@ const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 's
 
 // quiet is what a page that shows no waits asks for, of a server where nothing has passed.
 const quiet = {
-  '/-/traffic': { held: { calls: 0, outageMs: 0, retries: 0, waitedMs: 0, sinceMs: 0 }, upstreams: [] },
   '/-/requests': { all: 0, requests: [] },
   '/-/setup': { token: false, programs: [] },
 }
 
 // fake starts a server. answer returns the answer to other requests than those for the stream and the files,
-// as [status, document].
-export async function fake({ lists, answer = () => [200, {}] }) {
+// as [status, document]; requests is the list of those that have ended.
+export async function fake({ lists, answer = () => [200, {}], requests = quiet['/-/requests'] }) {
   const readers = new Set()
   const done = []
   const write = (to, event, data) => to.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
@@ -39,7 +38,7 @@ export async function fake({ lists, answer = () => [200, {}] }) {
     let body = ''
     for await (const piece of req) body += piece
     done.push(`${req.method} ${path} ${body}`)
-    const [status, document] = path in quiet ? [200, quiet[path]] : await answer(req, path, body)
+    const [status, document] = path === '/-/requests' ? [200, requests] : path in quiet ? [200, quiet[path]] : await answer(req, path, body)
     res.writeHead(status, { 'Content-Type': 'application/json' })
     res.end(JSON.stringify(document))
   })

@@ -15,7 +15,7 @@ mkdirSync(out, { recursive: true })
 
 const widths = [390, 768, 1440]
 const schemes = ['light', 'dark']
-const views = ['now', 'traffic', 'upstreams', 'incidents', 'chat', 'council', 'policy']
+const views = ['now', 'requests', 'upstreams', 'incidents', 'chat', 'council', 'policy']
 
 // sheet shows the pictures of one view beside each other.
 async function sheet(name) {
@@ -89,7 +89,7 @@ if (begins('well')) {
   await w.turnEnds(c.id)
   const [incident] = (await w.get('incidents')).incidents
   await take('well', w.page, [
-    ...plain(views), ['traffic-open', 'traffic', opened], ['policy-open', 'policy', opened],
+    ...plain(views), ['policy-open', 'policy', opened],
     ['incident', `incidents/${incident.id}`, opened], ['conversation', `chat/${c.id}`, opened], ['attached', `chat/${c.id}`, attached],
   ])
 }
@@ -137,7 +137,7 @@ if (begins('rare')) {
     ],
     turns: [{ ...wait(8), conversation: 'c1', turn: 't1', title: 'A conversation whose title is as long as a first message can be before it is cut off', provider: 'anthropic', upstream: 'conversations:anthropic' }],
     upstreams: [
-      { name: 'anthropic', state: 'degraded', base: 'https://api.anthropic.com', outages: [], failing: ['claude-opus-4-5'], waiting: 4, strip: [], vendor: { says: 'Elevated errors on Claude Opus', fine: false, readAt: soon(-60_000), tries: 40, failures: 31 } },
+      { name: 'anthropic', state: 'degraded', base: 'https://api.anthropic.com', outages: [], failing: ['claude-opus-4-5'], waiting: 4, vendor: { says: 'Elevated errors on Claude Opus', fine: false, readAt: soon(-60_000), tries: 40, failures: 31 } },
       { name: 'openai', state: 'slow', base: 'https://api.openai.com/v1', outages: [], waiting: 2, firstTokenMs: 9200, firstTokenBeforeMs: 800, firstByte: [{ model: long, limitMs: 41_000 }], limits: [{ credential: 'own', name: 'requests', unit: 'requests', limit: 600, remaining: 12, usedPercent: 98, resetAt: soon(20_000), resetMs: 20_000 }, { credential: '1f3a', model: long, name: 'tokens', unit: 'tokens', limit: 450_000, remaining: 300_000, usedPercent: 33 }] },
       { name: 'gemini', state: 'recovering', outages: [], waiting: 1 }, { name: 'spare', state: 'down', outages: [], waiting: 0, reason: 'Server overloaded at the last request; nothing waits for it.' },
     ],

@@ -7,12 +7,12 @@ import { close, open, shown, accessible, until, world } from './world.mjs'
 
 after(close)
 
-const views = ['now', 'traffic', 'upstreams', 'incidents', 'chat', 'council', 'policy']
+const views = ['now', 'requests', 'upstreams', 'incidents', 'chat', 'council', 'policy']
 
 // troubled starts a world with an outage in progress, for calls and turns, and one that is over. It returns
 // the addresses of all views and of a conversation that waits.
 async function troubled(t) {
-  const w = await world(t, { replies: '529*2, ok, say:"## Headings\\n\\nOne **two** `three`.\\n\\n#### More\\n\\n```go\\nfour()\\n```\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |"', then: '529', wait: '100ms,100ms,100ms,10m' })
+  const w = await world(t, { replies: '529*2, ok, say:"## Headings\\n\\nOne **two** `three`.\\n\\n#### More\\n\\n```go\\nfour(aNameThatIsLong, anotherNameThatIsLonger, thanThreeHundredAndTwentyPixels)\\n```\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |"', then: '529', wait: '100ms,100ms,100ms,10m' })
   await w.call('early')
   const c = await w.post('conversations', { title: 'Files in the attic' })
   await w.post(`conversations/${c.id}/turns`, { text: 'How many?' })
@@ -20,7 +20,7 @@ async function troubled(t) {
   await w.post(`conversations/${c.id}/turns`, { text: 'And now?' })
   await w.post(`conversations/${c.id}/turns`, { text: 'Later' })
   for (const name of ['one', 'two']) void w.call(name).catch(() => {})
-  await until('all wait', async () => (await w.get('waits')).waits.length === 2 && (await w.get(`conversations/${c.id}`)).wait)
+  await until('all wait', async () => (await w.get('waits')).waits.length === 3) // two calls and the turn
   return { w, all: [...views, `chat/${c.id}`] }
 }
 
@@ -95,7 +95,7 @@ test('the keyboard is enough', async (t) => {
   await until('the question has the focus', async () => (await focused()) === 'Yes')
   await page.keyboard.press('Escape')
   await until('the question is gone', async () => (await page.getByRole('button', { name: 'Yes' }).count()) === 0)
-  assert.equal((await w.get('waits')).waits.length, 2)
+  assert.equal((await w.get('waits')).waits.length, 3)
   await page.getByRole('link', { name: 'Upstreams' }).focus()
   await page.keyboard.press('Enter')
   await until('the heading has the focus', async () => (await focused()) === 'Upstreams')
@@ -180,7 +180,7 @@ test('the scale of a policy can be read at every width', async (t) => {
   for (const width of [390, 768, 1440]) {
     const page = await open(t, w.page + '#/policy', { context: { viewport: { width, height: 800 } } })
     await shown(page, 'In use here')
-    const height = await page.locator('.picture text').first().evaluate((e) => e.getBoundingClientRect().height)
+    const height = await page.locator('.policy .plot text').first().evaluate((e) => e.getBoundingClientRect().height)
     assert.ok(height >= 11, `${height} px at ${width}`)
   }
 })

@@ -34,10 +34,10 @@ for (const [name, to, options] of takes) {
 
 const today = await calm(t)
 const fresh = await world(t)
-for (const [name, of, options] of [['traffic', today, { viewport: { width: 1100, height: 1000 } }], ['traffic-dark', today, { viewport: { width: 1100, height: 1000 }, colorScheme: 'dark' }], ['traffic-390', today, { viewport: { width: 390, height: 1100 } }], ['setup', fresh, { viewport: wide }]]) {
+for (const [name, of, options] of [['requests', today, { viewport: wide }], ['requests-dark', today, { viewport: wide, colorScheme: 'dark' }], ['requests-390', today, { viewport: { width: 390, height: 900 } }], ['setup', fresh, { viewport: wide }]]) {
   const context = await (await browser()).newContext(options)
   const page = await context.newPage()
-  await page.goto(of.page + (of === today ? '#/traffic' : ''))
+  await page.goto(of.page + (of === today ? '#/requests' : ''))
   await shown(page, of === today ? 'Recent requests' : 'Point a program here')
   await page.waitForTimeout(600)
   await page.screenshot({ path: join(out, name + '.png') })

@@ -20,37 +20,25 @@ export async function outage(t, programs, more = {}) {
   programs.forEach((program, i) => void w.call(`call ${i}`, null, program).catch(() => {}))
   await until('all wait long', async () => {
     const waits = (await w.get('waits')).waits
-    return waits.length === programs.length && waits.some((x) => x.remainingMs > 20_000) && (await w.get(`conversations/${c.id}`)).wait?.remainingMs > 20_000
+    return waits.length === programs.length + 1 && waits.some((x) => x.remainingMs > 20_000) // the turn is one of them
   })
   return { w, c }
-}
-
-// periods are what was measured in the latest steps of a time, at a scale.
-function periods(began, steps, stepMs, scale) {
-  const last = Math.floor(began / stepMs)
-  return Array.from({ length: steps }, (_, slot) => {
-    const ago = (((last - slot) % steps) + steps) % steps
-    const requests = Math.round(scale * (1.5 + Math.sin(ago / steps * 9) + 0.4 * Math.sin(ago * 1.7)))
-    const fails = ago > steps * 0.55 && ago < steps * 0.65
-    const size = 118 + Math.round(8 * Math.sin(ago / 4)) + (fails ? 10 : 0) // of a histogram: a twelfth of an octave above 1 ms
-    return {
-      n: last - ago, requests, ok: requests, first: [{ s: size, n: requests }, { s: size + 14, n: Math.ceil(requests / 15) }],
-      added: [{ s: 0, n: requests }, { s: 24, n: Math.ceil(requests / 8) }, ...(fails ? [{ s: 150, n: 3 }] : [])],
-      ...(fails ? { failed: 4, retried: 1, retries: 4, waited: 540e9, kinds: { overloaded: 3, 'unavailable/network': 1 } } : {}),
-    }
-  })
 }
 
 // day is the history of a day that had one outage.
 export function day() {
   const began = Date.now()
-  const passed = (day, hour) => ({
-    strip: { quarters: periods(began, 96, 900_000, day) }, hour: { quarters: periods(began, 60, 60_000, hour) },
-    saved: { shares: null }, last: new Date(began).toISOString(),
+  const last = Math.floor(began / 900_000)
+  const quarters = (requests) => Array.from({ length: 96 }, (_, slot) => {
+    const ago = (((last - slot) % 96) + 96) % 96
+    const fails = ago > 52 && ago < 62
+    const size = 118 + (fails ? 10 : 0) // of a histogram: a twelfth of an octave above 1 ms
+    return { n: last - ago, ok: requests, first: [{ s: size, n: requests }], ...(fails ? { calls: 1, retries: 4, waited: 540e9 } : {}) }
   })
+  const upstream = (requests) => ({ day: quarters(requests), last: new Date(began).toISOString() })
   const [from, to] = [began - 15 * 3_600_000, began - 15 * 3_600_000 + 9_660_000].map((at) => new Date(at).toISOString())
   return {
-    v: 1, born: new Date(began - 3 * 86_400_000).toISOString(), upstreams: { anthropic: passed(60, 5), openai: passed(25, 2) },
+    v: 1, born: new Date(began - 3 * 86_400_000).toISOString(), upstreams: { anthropic: upstream(60), openai: upstream(25) },
     incidents: [{ upstream: 'anthropic', began: from, ended: to, recovered: true, models: { 'claude-opus-4-5': false }, tries: 20, failures: 17, calls: 13, held: 13, kinds: { overloaded: 17 } }],
   }
 }

@@ -77,6 +77,11 @@ export async function world(t, { replies = '', then = 'ok', provider = [], wait 
     }),
     get: async (path) => (await fetch(url + '/-/' + path, { headers: token ? { 'X-Ridethrough-Token': token } : {} })).json(),
     post: async (path, body) => (await fetch(url + '/-/' + path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })).json(),
+    // failures returns how many tries have failed so far.
+    failures: async () => {
+      const text = await (await fetch(url + '/-/metrics')).text()
+      return [...text.matchAll(/^ridethrough_(?:turn_)?tries_total\{.*kind="overloaded".*\} (\d+)$/gm)].reduce((n, m) => n + Number(m[1]), 0)
+    },
     // turnEnds waits until all that was said in a conversation is answered. A turn that has not begun is still in the queue.
     turnEnds: (id) => until('the turn ends', async () => {
       const c = await w.get('conversations/' + id)

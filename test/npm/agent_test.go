@@ -68,6 +68,51 @@ var agents = []agent{
 	opencode("opencode-chat", "@ai-sdk/openai-compatible", ""),
 	opencode("opencode-responses", "@ai-sdk/openai", ""),
 	opencode("opencode-anthropic", "@ai-sdk/anthropic", `,"options":{"thinking":{"type":"enabled","budgetTokens":2048}}`),
+	{
+		name: "kilo", program: "@kilocode/cli-linux-x64/bin/kilo", file: ".config/kilo/kilo.json",
+		settings: opencodeSettings("@ai-sdk/openai-compatible", ""), args: "run", beside: 1,
+	},
+	{
+		name: "cline-anthropic", program: ".bin/cline", args: "--auto-approve true -t 86400 -P anthropic", file: ".cline/data/settings/providers.json",
+		settings: `{"version":1,"lastUsedProvider":"anthropic","modes":{},"providers":{"anthropic":{"settings":{"provider":"anthropic",` +
+			`"apiKey":"sk-ant-test0000","baseUrl":"{url}/v1","model":"claude-sonnet-4-5"},"updatedAt":"2026-11-01T00:00:00.000Z","tokenSource":"manual"}}}`,
+	},
+	pi("pi-chat", "@earendil-works/pi-coding-agent/dist/bundle/cli.js", "openai-completions", "/v1"),
+	pi("pi-responses", "@earendil-works/pi-coding-agent/dist/bundle/cli.js", "openai-responses", "/v1"),
+	pi("pi-anthropic", "@earendil-works/pi-coding-agent/dist/bundle/cli.js", "anthropic-messages", ""),
+	pi("pi-gemini", "@earendil-works/pi-coding-agent/dist/bundle/cli.js", "google-generative-ai", "/v1beta"),
+	pi("pi-0.73", "pi-old/dist/cli.js", "openai-completions", "/v1"),
+	continueCLI("continue-chat", "openai"),
+	continueCLI("continue-anthropic", "anthropic"),
+	copilot("copilot-chat", "openai", "/v1"),
+	copilot("copilot-anthropic", "anthropic", ""),
+}
+
+// pi returns pi with one of its APIs. Its older versions have the User-Agent of an SDK.
+func pi(name, program, api, path string) agent {
+	return agent{
+		name: name, program: program, args: "--provider p --model m -p", file: ".pi/agent/models.json",
+		settings: `{"providers":{"p":{"baseUrl":"{url}` + path + `","api":"` + api + `","apiKey":"sk-test-0000","models":[{"id":"m"}]}}}`,
+	}
+}
+
+// continueCLI returns Continue's program for the terminal.
+func continueCLI(name, provider string) agent {
+	return agent{
+		name: name, program: ".bin/cn", env: []string{"CONTINUE_TELEMETRY_ENABLED=0"}, args: "-p", file: ".continue/config.yaml",
+		settings: "name: x\nversion: 0.0.1\nschema: v1\nmodels:\n  - {name: m, provider: " + provider +
+			", model: m, apiKey: sk-test-0000, apiBase: '{url}/v1', roles: [chat]}\n",
+	}
+}
+
+// copilot returns GitHub's Copilot CLI with a provider of its user's.
+func copilot(name, provider, path string) agent {
+	return agent{
+		name: name, program: "@github/copilot-linux-x64/copilot", args: "--allow-all-tools -p", env: []string{
+			"COPILOT_OFFLINE=true", "COPILOT_PROVIDER_BASE_URL={url}" + path, "COPILOT_PROVIDER_TYPE=" + provider,
+			"COPILOT_PROVIDER_API_KEY=sk-test-0000", "COPILOT_MODEL=gpt-5",
+		},
+	}
 }
 
 // inside is a cut behind one word of reasoning and two or three pieces of a call's arguments.
@@ -90,12 +135,15 @@ func codex(name, settings string, beside int) agent {
 
 // opencode returns opencode with an SDK of Vercel's, and with options of its model.
 func opencode(name, npm, options string) agent {
-	settings := `{"provider":{"p":{"npm":"` + npm + `","name":"p","options":{"baseURL":"{url}/v1","apiKey":"sk-test-00000000000000"},` +
-		`"models":{"m":{"name":"m"` + options + `}}}},"model":"p/m","small_model":"p/m","autoupdate":false,"share":"disabled"}`
 	return agent{
-		name: name, program: "opencode-linux-x64/bin/opencode", file: ".config/opencode/opencode.json", settings: settings, args: "run", beside: 1,
+		name: name, program: "opencode-linux-x64/bin/opencode", file: ".config/opencode/opencode.json", settings: opencodeSettings(npm, options), args: "run", beside: 1,
 		call: `bash{"command":"echo seventeen otters swim","description":"Count the otters"}`, inside: inside, sealed: npm == "@ai-sdk/openai",
 	}
+}
+
+func opencodeSettings(npm, options string) string {
+	return `{"provider":{"p":{"npm":"` + npm + `","name":"p","options":{"baseURL":"{url}/v1","apiKey":"sk-test-00000000000000"},` +
+		`"models":{"m":{"name":"m"` + options + `}}}},"model":"p/m","small_model":"p/m","autoupdate":false,"share":"disabled"}`
 }
 
 // forAgents runs a test with each agent whose package is there, all at the same time: they wait most of it.

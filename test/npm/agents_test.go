@@ -1,7 +1,9 @@
 package npm_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,8 +23,10 @@ type scene struct {
 	t        *testing.T
 	provider *simulator.Provider
 	tries    atomic.Int64  // requests for answers that reached the provider
-	first    chan struct{} // closed with the first of these, which starts the provider's clock
+	begin    sync.Once     // with the first of these
+	first    chan struct{} // closed then
 	answer   string        // that the agent has to print
+	upstream string        // the provider's address
 	args     []string      // of the gateway
 	gateway  process
 	tap      *tap
@@ -32,28 +36,53 @@ type scene struct {
 func newScene(t *testing.T, script simulator.Script, policy string) *scene {
 	t.Helper()
 	s := &scene{t: t, answer: answer, first: make(chan struct{}), provider: simulator.New(script)}
-	var once sync.Once
 	s.start("policy: own\npolicies: {own: "+policy+"}\n", func(w http.ResponseWriter, r *http.Request) {
 		if asks(r.URL.Path) {
-			s.tries.Add(1)
-			once.Do(s.begin)
+			s.try(w, r)
+			return
 		}
 		s.provider.ServeHTTP(w, r)
 	})
 	return s
 }
 
-// begin starts the provider's clock.
-func (s *scene) begin() {
-	s.provider.Start()
-	close(s.first)
+// try has the provider answer a request for an answer. The first one starts its clock.
+func (s *scene) try(w http.ResponseWriter, r *http.Request) {
+	s.tries.Add(1)
+	s.begin.Do(func() {
+		s.provider.Start()
+		close(s.first)
+	})
+	s.provider.ServeHTTP(w, r)
 }
 
-// start starts the upstream, with a handler, and what stands in front of it.
-func (s *scene) start(settings string, answer http.HandlerFunc) {
+// questions has requests with tools answered by ask, and those without, for a title or a warm-up, by another provider.
+func questions(t *testing.T, ask func(w http.ResponseWriter, r *http.Request, body []byte)) http.HandlerFunc {
+	others := simulator.New(simulator.Script{})
+	t.Cleanup(func() { _ = others.Close() })
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if asks(r.URL.Path) && offersTools(body) {
+			ask(w, r, body)
+			return
+		}
+		others.ServeHTTP(w, r)
+	}
+}
+
+// offersTools reports whether a request offers the model tools.
+func offersTools(body []byte) bool {
+	var request struct{ Tools []json.RawMessage }
+	return json.Unmarshal(body, &request) == nil && len(request.Tools) > 0
+}
+
+// start starts the upstream, with a handler, and what stands in front of it. It returns the upstream's URL.
+func (s *scene) start(settings string, answer http.HandlerFunc) string {
 	t := s.t
 	t.Helper()
 	upstream := httptest.NewServer(answer)
+	s.upstream = upstream.Listener.Addr().String()
 	t.Cleanup(func() {
 		_ = s.provider.Close()
 		upstream.Close()
@@ -67,6 +96,7 @@ func (s *scene) start(settings string, answer http.HandlerFunc) {
 		s.args = append(s.args, "--upstream", name+"="+upstream.URL)
 	}
 	s.tap = newTap(t, s.serve("127.0.0.1:0"))
+	return upstream.URL
 }
 
 // serve starts the gateway, and returns its address.
@@ -128,7 +158,7 @@ func TestAgents_AnsweredAfterTwentyMinutesWithAHeadOnly(t *testing.T) {
 	answeredAfter(t, 20*time.Minute, simulator.Stall{})
 }
 
-// An agent that sends its request again, as Qwen Code does every 15 minutes, goes on in the same wait.
+// An agent that sends its request again, as Qwen Code does every 15 minutes, continues in the same wait.
 func TestAgents_AnsweredAfterFortyMinutesOfOverload(t *testing.T) {
 	needsRealTime(t)
 	forAgents(t, func(t *testing.T, a agent) {

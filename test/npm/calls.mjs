@@ -14,7 +14,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { AnthropicVertex } from '@anthropic-ai/vertex-sdk'
 import { BedrockRuntimeClient, ConverseCommand, ConverseStreamCommand, InvokeModelWithResponseStreamCommand } from '@aws-sdk/client-bedrock-runtime'
 import { GoogleGenAI } from '@google/genai'
-import { generateText, streamText } from 'ai'
+import { embed, generateText, streamText } from 'ai'
 import { CohereClientV2 } from 'cohere-ai'
 import { Ollama } from 'ollama'
 import OpenAI, { AzureOpenAI } from 'openai'
@@ -23,16 +23,18 @@ console.log = console.error // the output is for results; Ollama's SDK writes to
 globalThis.AI_SDK_LOG_WARNINGS = false
 
 const apiKey = 'test'
+const maxRetries = 8 // of calls that have patience of their own
 const messages = [{ role: 'user', content: 'Hi' }]
 
-const openai = (url) => new OpenAI({ apiKey, baseURL: url + '/v1' })
-const anthropic = (url) => new Anthropic({ apiKey, baseURL: url })
+const openai = (url, options) => new OpenAI({ apiKey, baseURL: url + '/v1', ...options })
+const anthropic = (url, options) => new Anthropic({ apiKey, baseURL: url, ...options })
 const azure = (url) => new AzureOpenAI({ apiKey, endpoint: url, apiVersion: '2024-10-21', deployment: 'gpt-5' })
 const authClient = { projectId: 'p', getRequestHeaders: async () => new Headers({ authorization: 'Bearer test' }) }
 const vertex = (url) => new AnthropicVertex({ authClient, region: 'us-east5', projectId: 'p', baseURL: url + '/v1' })
 const googleVertex = (url) => new GoogleGenAI({ apiKey, vertexai: true, httpOptions: { baseUrl: url } })
 const cohere = (url) => new CohereClientV2({ token: apiKey, baseUrl: url })
-const google = (url) => new GoogleGenAI({ apiKey, httpOptions: { baseUrl: url } })
+const google = (url, options) => new GoogleGenAI({ apiKey, httpOptions: { baseUrl: url, ...options } })
+const patientGoogle = (url) => google(url, { retryOptions: { attempts: maxRetries + 1, initialDelay: 0.4 } })
 
 const modelId = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0'
 const bedrock = (url) => new BedrockRuntimeClient({ endpoint: url, region: 'us-east-1', token: { token: apiKey }, authSchemePreference: ['httpBearerAuth'] })
@@ -95,7 +97,7 @@ const calls = {
     return c.choices[0].finish_reason
   },
   'openai.chat impatient': async (url, signal, say) => {
-    const c = await openai(url).chat.completions.create({ model: 'gpt-5', messages }, { signal, timeout: 4500 })
+    const c = await openai(url).chat.completions.create({ model: 'gpt-5', messages }, { signal, timeout: 9000 })
     say(c.choices[0].message.content)
     return c.choices[0].finish_reason
   },
@@ -241,6 +243,20 @@ const calls = {
   'ai.openai chat textStream': (url, signal, say) => texts(createOpenAI({ apiKey, baseURL: url + '/v1' }).chat('gpt-5'), signal, say),
   'ai.google textStream': (url, signal, say) => texts(createGoogleGenerativeAI({ apiKey, baseURL: url + '/v1beta' })('gemini-pro'), signal, say),
 }
+
+// Calls that ask for no answer say what they have of a result.
+Object.assign(calls, {
+  'openai.embeddings': async (url, signal, say) => say((await openai(url, { maxRetries }).embeddings.create({ model: 'e', input: 'Hi', encoding_format: 'float' }, { signal })).data.length),
+  'openai.moderations': async (url, signal, say) => say((await openai(url, { maxRetries }).moderations.create({ input: 'Hi' }, { signal })).data.length),
+  'openai.models': async (url, signal, say) => say((await openai(url, { maxRetries }).models.list({ signal })).data.length),
+  'openai.files': async (url, signal, say) => say((await openai(url, { maxRetries }).files.create({ file: new File(['{}'], 'a.jsonl'), purpose: 'batch' }, { signal })).data.length),
+  'anthropic.count_tokens': async (url, signal, say) => say((await anthropic(url, { maxRetries }).messages.countTokens({ model: 'claude-sonnet', messages }, { signal })).data.length),
+  'anthropic.models': async (url, signal, say) => say((await anthropic(url, { maxRetries }).models.list({}, { signal })).data.length),
+  'google.embedContent': async (url, abortSignal, say) => say((await patientGoogle(url).models.embedContent({ model: 'e', contents: 'Hi', config: { abortSignal } })).embeddings.length),
+  'google.countTokens': async (url, abortSignal, say) => say((await patientGoogle(url).models.countTokens({ model: 'gemini-pro', contents: 'Hi', config: { abortSignal } })).totalTokens),
+  'google.models': async (url, abortSignal, say) => say((await patientGoogle(url).models.list({ config: { abortSignal } })).page.length),
+  'ai.openai embed': async (url, abortSignal, say) => say((await embed({ model: createOpenAI({ apiKey, baseURL: url + '/v1' }).textEmbeddingModel('e'), value: 'Hi', abortSignal, maxRetries })).embedding.length),
+})
 
 async function lines(stream, say) {
   let stop

@@ -3,7 +3,7 @@ package npm_test
 import (
 	"bytes"
 	"encoding/json"
-	"io"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -41,7 +41,7 @@ func TestAgents_AnswerThatBreaksOffIsCompletedAfterSixteenMinutes(t *testing.T) 
 	completedAfter(t, 16*time.Minute)
 }
 
-// completedAfter is the test of an answer that breaks off, with an outage behind it.
+// completedAfter is the test of an answer that breaks off, with an outage after it.
 func completedAfter(t *testing.T, d time.Duration) {
 	forAgents(t, func(t *testing.T, a agent) {
 		for _, b := range breaks {
@@ -71,45 +71,64 @@ func completedAfter(t *testing.T, d time.Duration) {
 // breakingScene is a scene whose provider breaks off its first answer.
 type breakingScene struct {
 	scene
-	mu   sync.Mutex
-	last []byte // the last request with tools
+	upstream string // the provider's URL
+	mu       sync.Mutex
+	last     []byte // the last request with tools
+	whole    int    // requests with tools for an answer that is not streamed
 }
 
-// newBreakingScene starts one. The outage begins behind the first request with tools. Those without, for a title or
-// a warm-up, are answered by another provider.
+// newBreakingScene starts one. The outage begins after the first request with tools.
 func newBreakingScene(t *testing.T, d time.Duration, words, complete string) *breakingScene {
 	t.Helper()
 	answers := script(t, words)
 	answers.Outages = []simulator.Outage{{From: time.Second / 2, To: d}}
 	s := &breakingScene{scene: scene{t: t, answer: story, first: make(chan struct{}), provider: simulator.New(answers)}}
-	beside := simulator.New(simulator.Script{})
-	t.Cleanup(func() { _ = beside.Close() })
 	settings := "policy: own\npolicies: {own: {preset: patient, backoff: [5s, 10s, 15s]}}\nupstreams:\n"
 	for _, name := range []string{"anthropic", "openai", "gemini"} {
 		settings += "  " + name + ": {complete: " + complete + "}\n"
 	}
-	var once sync.Once
-	s.start(settings, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		if !asks(r.URL.Path) || !offersTools(body) {
-			beside.ServeHTTP(w, r)
-			return
-		}
+	s.upstream = s.start(settings, questions(t, func(w http.ResponseWriter, r *http.Request, body []byte) {
 		s.mu.Lock()
-		s.last = body
+		if s.last = body; !streams(body) {
+			s.whole++
+		}
 		s.mu.Unlock()
-		s.tries.Add(1)
-		once.Do(s.begin)
-		s.provider.ServeHTTP(w, r)
-	})
+		s.try(w, r)
+	}))
 	return s
 }
 
-// offersTools reports whether a request offers the model tools.
-func offersTools(body []byte) bool {
-	var request struct{ Tools []json.RawMessage }
-	return json.Unmarshal(body, &request) == nil && len(request.Tools) > 0
+// streams reports whether a request asks for a streamed answer.
+func streams(body []byte) bool {
+	var request struct{ Stream bool }
+	return json.Unmarshal(body, &request) == nil && request.Stream
+}
+
+// Claude Code answers a cut in a text as it does without a gateway: 2.1.330 by another streamed request. An error in
+// the stream would have it ask for an answer that is not streamed, which it leaves after five minutes.
+func TestAgents_ClaudeCodeStreamsAgainAfterACutInItsText(t *testing.T) {
+	forAgents(t, func(t *testing.T, a agent) {
+		whole, known := map[string]int{"claude-2.1.197": 1, "claude-2.1.330": 0}[a.name]
+		if !known {
+			t.Skip("it is about Claude Code")
+		}
+		for _, through := range []bool{false, true} {
+			t.Run(fmt.Sprintf("through the gateway %v", through), func(t *testing.T) {
+				s := newBreakingScene(t, time.Millisecond, `say:"`+story+`"+cut:9, say:"`+story+`"`, "lossless") // no outage follows
+				url := s.upstream
+				if through {
+					url = "http://" + s.tap.address
+				}
+				got := a.ask(t, url, 5*time.Minute)
+				checkPrinted(t, outcome{said: got})
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if n := s.tries.Load(); n != 2 || s.whole != whole {
+					t.Errorf("%d requests, %d not streamed, want 2 and %d", n, s.whole, whole)
+				}
+			})
+		}
+	})
 }
 
 // checkPrinted checks that an agent has printed the story once, with no word missing or doubled.

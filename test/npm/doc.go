@@ -10,9 +10,9 @@
 // Codex is among these packages. The other agents take a gigabyte and are in a folder of their own, for
 // Linux on x86-64:
 //
-//	npm ci --prefix test/npm/agents --ignore-scripts
+//	npm install --no-save --prefix test/npm/agents --ignore-scripts
 //	go test ./test/npm -count=1 -v -run 'TestAgents|TestExec|TestSetup' -args -agents agents
 //
-// Without -real-time the tests that take 20 and 40 minutes are skipped. docs/clients.md has the results, and
+// Without -real-time the tests that take 20 and 40 minutes are skipped. docs/holding.md has the results, and
 // the command of each.
 package npm

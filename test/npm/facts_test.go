@@ -61,6 +61,7 @@ func exhausted(t *testing.T) *fixture {
 	t.Helper()
 	p := policy.Simple()
 	p.Backoff = policy.Backoff{Steps: []time.Duration{5 * time.Millisecond}}
+	p.MaxWait = 100 * time.Millisecond // what another call has met costs no retry, but time
 	return newFixture(t, p, simulator.Script{Then: simulator.Status{Code: 503}})
 }
 

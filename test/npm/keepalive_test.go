@@ -9,22 +9,23 @@ import (
 	"testing"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api"
+	"github.com/ridethrough/ridethrough/internal/api/registry"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
 // held answers as a gateway does that has held its client for many minutes:
 // with each sign of life a dozen times, and then what next does.
-func held(t *testing.T, next func(d *dialect.Dialect, f dialect.Form, w http.ResponseWriter, r *http.Request)) *httptest.Server {
+func held(t *testing.T, next func(d *api.API, f api.Form, w http.ResponseWriter, r *http.Request)) *httptest.Server {
 	server := listening(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		d := dialect.Of(r.Method, r.URL.Path)
+		d := registry.Of(r.Method, r.URL.Path)
 		if err != nil || d == nil {
 			t.Errorf("%s %s: %v", r.Method, r.URL.Path, err)
 			return
 		}
 		asked := d.Read(r.URL, body)
-		client := dialect.Client{Agent: r.UserAgent(), Originator: r.Header.Get("Originator"), Model: asked.Model}
+		client := api.Client{Agent: r.UserAgent(), Originator: r.Header.Get("Originator"), Model: asked.Model}
 		w.Header().Set("Content-Type", asked.Form.ContentType())
 		for range 12 {
 			for _, sign := range [][]byte{d.Ping(asked.Form, "ridethrough retry 3 in 52s overloaded"), d.Heartbeat(asked.Form, client)} {
@@ -44,7 +45,7 @@ func TestSDK_AcceptsKeepalives(t *testing.T) {
 	for _, c := range slices.Concat(calls, bedrockCalls) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			n, server := sdks(t), held(t, func(_ *dialect.Dialect, _ dialect.Form, w http.ResponseWriter, r *http.Request) {
+			n, server := sdks(t), held(t, func(_ *api.API, _ api.Form, w http.ResponseWriter, r *http.Request) {
 				late := httptest.NewRecorder()
 				provider.ServeHTTP(late, r)
 				_, _ = w.Write(late.Body.Bytes())
@@ -61,7 +62,7 @@ func TestSDK_ReadsErrorAfterKeepalives(t *testing.T) {
 	for _, c := range slices.Concat(calls, bedrockCalls) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			n, server := sdks(t), held(t, func(d *dialect.Dialect, f dialect.Form, w http.ResponseWriter, _ *http.Request) {
+			n, server := sdks(t), held(t, func(d *api.API, f api.Form, w http.ResponseWriter, _ *http.Request) {
 				_, _ = w.Write(d.ErrorEvent(f, &fault.Error{Kind: fault.Overloaded}, "ridethrough: gave up", false))
 				_ = http.NewResponseController(w).Flush()
 				if d.Aborts(f) {

@@ -137,7 +137,7 @@ var shared = sync.OnceValues(start)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	_ = flag.Set("test.parallel", "8") // they spend their time waiting, not computing
+	_ = flag.Set("test.parallel", "12") // they spend their time waiting, not computing
 	if *realTime {
 		_ = flag.Set("test.parallel", "64") // they wait for many minutes
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-const file = "../../internal/server/description/openapi.json"
+const file = "../../internal/server/api/openapi.json"
 
 func TestDescription_IsValidOpenAPI(t *testing.T) {
 	api, err := openapi3.NewLoader().LoadFromFile(file)
@@ -42,7 +42,7 @@ func TestEventsSchema_ValidatesEvents(t *testing.T) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
-	s, err := c.Compile("../../internal/server/description/events.schema.json")
+	s, err := c.Compile("../../internal/server/api/events.schema.json")
 	if err != nil {
 		t.Fatalf("compile: %v", err)
 	}

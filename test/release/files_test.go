@@ -14,12 +14,10 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
 
+	"github.com/ridethrough/ridethrough/internal/cli"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
-	"github.com/ridethrough/ridethrough/internal/cli/program"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
-	"github.com/ridethrough/ridethrough/internal/operation/service"
 )
 
 const root = "../../"
@@ -75,12 +73,10 @@ func port(t *testing.T) string {
 	return port
 }
 
-// accepts fails the test unless the gateway's program has a command with these flags. Flags are not parsed further.
+// accepts fails the test unless the program has a command with these flags. Flags are not parsed further.
 func accepts(t *testing.T, where string, args []string) {
 	t.Helper()
-	gateway := program.Gateway()
-	root := &cobra.Command{Use: gateway.Name}
-	root.AddCommand(gateway.Commands(command.Streams{Env: func(string) string { return "" }})...)
+	root := cli.Root(command.Streams{Env: func(string) string { return "" }})
 	cmd, flags, err := root.Find(args)
 	if err != nil || cmd == root {
 		t.Errorf("%s: there is no command %q: %v", where, args, err)
@@ -125,7 +121,7 @@ func serve(t *testing.T) string {
 	ctx, stop := context.WithCancel(t.Context())
 	ended, to := make(chan int, 1), log{make(chan string, 1)}
 	go func() {
-		ended <- program.Gateway().Run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", "none"},
+		ended <- cli.Run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", "none"},
 			command.Streams{Out: to, Err: to, Env: func(string) string { return "" }})
 	}()
 	t.Cleanup(func() { stop(); <-ended })
@@ -194,15 +190,15 @@ func TestImage_RunsTheProgram(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the unit of the packages")
 
-// TestUnit_IsThatOfServiceInstall is about the unit of packages, in which scripts/extras replaces PROGRAM.
+// TestUnit_IsThatOfServiceInstall is about the unit of packages.
 func TestUnit_IsThatOfServiceInstall(t *testing.T) {
 	const file = "packaging/ridethrough.service"
-	of := service.Definition{Program: "/usr/bin/PROGRAM", Args: []string{"serve"}}
-	_, unit, ok := strings.Cut(of.SystemUnit(service.Facts{}), "[Unit]\n")
+	_, unit, ok := strings.Cut(read(t, "internal/cli/servicecmd/units/system.service"), "[Unit]\n")
 	if !ok {
 		t.Fatalf("service install writes no unit:\n%s", unit)
 	}
-	want := "# The unit of a package. To change it, use `systemctl edit ridethrough`.\n[Unit]\n" + unit
+	want := "# The unit of a package. To change it, use `systemctl edit ridethrough`.\n[Unit]\n" +
+		strings.Replace(unit, "{command}", "/usr/bin/ridethrough serve", 1)
 	if *update {
 		if err := os.WriteFile(root+file, []byte(want), 0o644); err != nil {
 			t.Fatalf("write: %v", err)
@@ -211,7 +207,7 @@ func TestUnit_IsThatOfServiceInstall(t *testing.T) {
 	if diff := cmp.Diff(want, read(t, file)); diff != "" {
 		t.Errorf("%s differs; update it with: go test ./test/release -run Unit -update (-want +got)\n%s", file, diff)
 	}
-	for _, line := range []string{"ExecStart=/usr/bin/PROGRAM serve\n", "XDG_CONFIG_HOME=%E XDG_DATA_HOME=%S", "StateDirectory=ridethrough\n"} {
+	for _, line := range []string{"ExecStart=/usr/bin/ridethrough serve\n", "XDG_CONFIG_HOME=%E XDG_DATA_HOME=%S", "StateDirectory=ridethrough\n"} {
 		if !strings.Contains(want, line) {
 			t.Errorf("the unit has no %q", line)
 		}

@@ -35,16 +35,16 @@ func launcher(t *testing.T, script string) func(args ...string) *exec.Cmd {
 			t.Fatalf("write: %v", err)
 		}
 	}
-	manifest, _ := json.Marshal(map[string]string{"name": "ridethrough-gateway", "version": "1.2.3"})
-	write("ridethrough-gateway/package.json", string(manifest))
-	write("ridethrough-gateway/launch.js", read(t, "packaging/npm/launch.js"))
+	manifest, _ := json.Marshal(map[string]string{"name": "ridethrough", "version": "1.2.3"})
+	write("ridethrough/package.json", string(manifest))
+	write("ridethrough/launch.js", read(t, "packaging/npm/launch.js"))
 	if script != "" {
-		of := "@ridethrough/ridethrough-gateway-" + strings.TrimSpace(string(platform))
+		of := "@ridethrough/ridethrough-" + strings.TrimSpace(string(platform))
 		write(of+"/package.json", `{"name":"`+of+`","version":"1.2.3"}`)
-		write(of+"/bin/ridethrough-gateway", "#!/bin/sh\n"+script)
+		write(of+"/bin/ridethrough", "#!/bin/sh\n"+script)
 	}
 	return func(args ...string) *exec.Cmd {
-		return exec.Command(node, append([]string{filepath.Join(modules, "ridethrough-gateway", "launch.js")}, args...)...)
+		return exec.Command(node, append([]string{filepath.Join(modules, "ridethrough", "launch.js")}, args...)...)
 	}
 }
 

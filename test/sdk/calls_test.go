@@ -87,7 +87,7 @@ func (s endpoint) anthropic() anthropic.Client {
 func (s endpoint) openai() openai.Client {
 	options := []gpt.RequestOption{gpt.WithBaseURL(s.url + cmp.Or(s.base, "/v1")), gpt.WithAPIKey("test")}
 	if s.azure {
-		// it refuses plain HTTP, except on sockets of this machine if it is told to; in memory https is the same
+		// it refuses plain HTTP, except on sockets of this machine if a flag says so; in memory https is the same
 		const version = "2024-10-21"
 		options = []gpt.RequestOption{azure.WithEndpoint(strings.Replace(s.url, "http:", "https:", 1), version), azure.WithAPIKey("test")}
 		if strings.Contains(s.url, "127.0.0.1") {
@@ -194,7 +194,7 @@ type reason struct {
 	header http.Header
 }
 
-// reasonOf reads an SDK's own error; the zero reason: it is none.
+// reasonOf reads an SDK's own error; the zero reason: it is not one.
 func reasonOf(err error) reason {
 	if e, ok := errors.AsType[*anthropic.Error](err); ok {
 		return reason{e.StatusCode, e.RawJSON(), e.Response.Header}

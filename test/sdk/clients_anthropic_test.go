@@ -10,7 +10,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/ridethrough/ridethrough/llm"
-	ours "github.com/ridethrough/ridethrough/provider/anthropic"
+	"github.com/ridethrough/ridethrough/provider"
 )
 
 const claudeModel = "claude-haiku-4-5"
@@ -18,7 +18,7 @@ const claudeModel = "claude-haiku-4-5"
 var anthropicPeer = peer{
 	name: "anthropic",
 	model: func(s endpoint) llm.Model {
-		return ours.New(ours.Config{Model: claudeModel, Key: "test", BaseURL: s.url, Client: s.client})
+		return provider.Anthropic(provider.Config{Model: claudeModel, Key: "test", BaseURL: s.url, Client: s.client})
 	},
 	short: func(ctx context.Context, s endpoint, whole bool) (outcome, error) {
 		hi := anthropic.NewTextBlock("Hi")

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/ridethrough/ridethrough/llm"
-	"github.com/ridethrough/ridethrough/provider/gemini"
+	"github.com/ridethrough/ridethrough/provider"
 )
 
 const geminiModel = "gemini-3-pro"
@@ -18,7 +18,7 @@ const geminiModel = "gemini-3-pro"
 var geminiPeer = peer{
 	name: "gemini",
 	model: func(s endpoint) llm.Model {
-		return gemini.New(gemini.Config{Model: geminiModel, Key: "test", BaseURL: s.url, Client: s.client})
+		return provider.Gemini(provider.Config{Model: geminiModel, Key: "test", BaseURL: s.url, Client: s.client})
 	},
 	short: func(ctx context.Context, s endpoint, whole bool) (outcome, error) {
 		return askGemini(ctx, s, whole, []*genai.Content{{Role: "user", Parts: []*genai.Part{{Text: "Hi"}}}}, &genai.GenerateContentConfig{})

@@ -8,7 +8,7 @@ import (
 	"github.com/ollama/ollama/api"
 
 	"github.com/ridethrough/ridethrough/llm"
-	"github.com/ridethrough/ridethrough/provider/ollama"
+	"github.com/ridethrough/ridethrough/provider"
 )
 
 const ollamaModel = "qwen3"
@@ -16,7 +16,7 @@ const ollamaModel = "qwen3"
 var ollamaPeer = peer{
 	name: "ollama",
 	model: func(s endpoint) llm.Model {
-		return ollama.New(ollama.Config{Model: ollamaModel, BaseURL: s.url, Client: s.client})
+		return provider.Ollama(provider.Config{Model: ollamaModel, BaseURL: s.url, Client: s.client})
 	},
 	short: func(ctx context.Context, s endpoint, whole bool) (outcome, error) {
 		return askOllama(ctx, s, whole, &api.ChatRequest{Messages: []api.Message{{Role: "user", Content: "Hi"}}, Options: map[string]any{}})

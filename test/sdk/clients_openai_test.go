@@ -14,7 +14,7 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/ridethrough/ridethrough/llm"
-	provider "github.com/ridethrough/ridethrough/provider/openai"
+	"github.com/ridethrough/ridethrough/provider"
 )
 
 const gptModel = "gpt-5"
@@ -50,7 +50,7 @@ var responsesPeer = peer{
 // openaiModel returns a model over one of the APIs.
 func openaiModel(api provider.API) func(endpoint) llm.Model {
 	return func(s endpoint) llm.Model {
-		return provider.New(provider.Config{Model: gptModel, Key: "test", BaseURL: s.url + "/v1", API: api, Client: s.client})
+		return provider.OpenAI(provider.Config{Model: gptModel, Key: "test", BaseURL: s.url + "/v1", API: api, Client: s.client})
 	}
 }
 

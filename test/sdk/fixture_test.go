@@ -26,8 +26,6 @@ type fixture struct {
 	begun    time.Time
 	asked    atomic.Int64 // requests that an SDK has made
 	raw      bytes.Buffer // the responses
-
-	background gateway.BackgroundMode // of the gateway's upstreams
 }
 
 // newFixture starts a provider inside the test's bubble and ends it with the test.
@@ -56,12 +54,8 @@ func (w *fixture) transport(p policy.Policy) endpoint {
 func (w *fixture) gateway(p policy.Policy) endpoint {
 	pipe := simulator.NewPipe()
 	upstream := &url.URL{Scheme: "http", Host: "provider.test"}
-	upstreams := allUpstreams(upstream)
-	for i := range upstreams {
-		upstreams[i].Background = w.background
-	}
 	server := &http.Server{Handler: newGateway(w.t, gateway.Config{
-		Upstreams: upstreams,
+		Upstreams: allUpstreams(upstream),
 		Policy:    p,
 		Base:      w.base,
 	})}
@@ -166,7 +160,7 @@ func script(t *testing.T, words string) simulator.Script {
 	return simulator.Script{Replies: replies}
 }
 
-// outage is a provider that is overloaded so long; 0: for ever.
+// outage is a provider that is overloaded that long; 0: for ever.
 func outage(d time.Duration) simulator.Script {
 	return simulator.Script{Outages: []simulator.Outage{{To: d}}}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// TestManual_AnthropicWaitsTwoHoursInOneRequest is the client of docs/sdks.md.
+// TestManual_AnthropicWaitsTwoHoursInOneRequest is the client of docs/connect.md.
 func TestManual_AnthropicWaitsTwoHoursInOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := anthropic.NewClient(

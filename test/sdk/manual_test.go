@@ -12,7 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// TestManual_OpenAIWaitsTwoHoursInOneRequest is the client of docs/sdks.md.
+// TestManual_OpenAIWaitsTwoHoursInOneRequest is the client of docs/connect.md.
 func TestManual_OpenAIWaitsTwoHoursInOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := openai.NewClient(
@@ -27,7 +27,7 @@ func TestManual_OpenAIWaitsTwoHoursInOneRequest(t *testing.T) {
 	})
 }
 
-// TestManual_GeminiWaitsTwoHoursInOneRequest is the client of docs/sdks.md.
+// TestManual_GeminiWaitsTwoHoursInOneRequest is the client of docs/connect.md.
 func TestManual_GeminiWaitsTwoHoursInOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, outage(2*time.Hour))

@@ -59,7 +59,7 @@ func TestOpenAISDK_RetryAfterCases(t *testing.T) {
 							t.Errorf("answer %+v, error %v; want %+v", got, err, want)
 						}
 						waits := tt.waits
-						if way.name == "gateway" { // whose breaker asks once meanwhile: ADR 51
+						if way.name == "gateway" { // whose breaker asks once meanwhile: docs/adr/0022-usage-windows-have-their-own-wait.md
 							waits = min(waits, 15*time.Minute)
 						}
 						w.check(2, waits)

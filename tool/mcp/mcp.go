@@ -1,6 +1,7 @@
 // Package mcp connects to MCP servers and makes their tools callable by a model, as values of package tool.
 //
-// It is the only package that imports the MCP SDK: a program without MCP servers does not link it.
+// It is the only package that imports the MCP SDK, since servers are tested against that: a program without MCP
+// servers does not link it.
 package mcp
 
 import (

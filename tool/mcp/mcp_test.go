@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -285,6 +286,31 @@ func TestConnect_TimesOut(t *testing.T) {
 		if want := "mcp server test: no connection within 1m0s"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
+	})
+}
+
+// A server of an older protocol may leave the newest's first request without an answer.
+func TestConnect_ServerThatDoesNotAnswerDiscovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		older := handler(offer(), stateless)
+		server := web(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if bytes.Contains(body, []byte(`"server/discover"`)) {
+				asked.Add(1)
+				<-r.Context().Done()
+				return
+			}
+			older.ServeHTTP(w, r)
+		}))
+		began := time.Now()
+		tools, m := connected(t, server)
+		if took := time.Since(began); asked.Load() != 1 || took > 11*time.Second || len(tools) == 0 {
+			t.Errorf("%d tools after %v and %d such requests, want some within 11s", len(tools), took, asked.Load())
+		}
+		answers(t, tools)
+		m.Close()
 	})
 }
 

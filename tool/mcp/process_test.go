@@ -112,7 +112,7 @@ func TestClient_ProcessThatDies(t *testing.T) {
 	}
 }
 
-// TestClient_CloseEndsStubbornProcess would hang, or leave a process behind that
+// TestClient_CloseEndsStubbornProcess would hang, or leave a process that
 // holds the test's output, if they were not.
 func TestClient_CloseEndsStubbornProcess(t *testing.T) {
 	for _, part := range []string{"stubborn", "polite"} {

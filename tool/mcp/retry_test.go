@@ -45,7 +45,7 @@ func (w *waits) said() string {
 	return strings.Join(w.all, ", ")
 }
 
-// flaky is an HTTP handler that fails as often as it is told.
+// flaky is an HTTP handler that fails as often as the test says.
 type flaky struct {
 	http.Handler
 	mu    sync.Mutex

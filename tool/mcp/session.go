@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -55,8 +56,25 @@ func (l *session) connect(ctx context.Context) error {
 		Capabilities:   &sdk.ClientCapabilities{},
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true}, // it would repeat calls
 	})
+	client.AddSendingMiddleware(limitDiscovery)
 	l.client, err = client.Connect(ctx, transport, nil)
 	return err
+}
+
+// discoveryTimeout is how long a server may take for the first request, which those of the protocol before 2026-07-28 do
+// not know. Some leave it without an answer.
+const discoveryTimeout = 10 * time.Second
+
+// limitDiscovery ends that request, after which the SDK sends the one that older servers know.
+func limitDiscovery(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		if method == "server/discover" {
+			limited, cancel := context.WithTimeout(ctx, discoveryTimeout)
+			defer cancel()
+			ctx = limited
+		}
+		return next(ctx, method, req)
+	}
 }
 
 func (l *session) transport() (sdk.Transport, error) {

@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// noise is by how much a gate may be exceeded on a machine that others use too.
+// noise is the factor by which a gate may be exceeded on a machine that others use too.
 const noise = 1.15
 
-// Bound is the most that a value may be; the zero Bound is none.
+// Bound is the most that a value may be. The zero Bound permits any value.
 type Bound struct {
 	most float64
 	set  bool
@@ -20,7 +20,6 @@ type Bound struct {
 // AtMost returns a bound.
 func AtMost(x float64) Bound { return Bound{x, true} }
 
-// holds reports whether a value keeps to the bound. NaN never does.
 func (b Bound) holds(x, slack float64) bool { return b.set && x <= b.most*slack }
 
 // Figure is one row of the table: what was measured in each round.
@@ -29,7 +28,7 @@ type Figure struct {
 	Name    string    // what was measured
 	Unit    string    // of Ours and Base
 	Ours    []float64 // one value for each round
-	Base    []float64 // the baseline's, round by round; nil: it has none
+	Base    []float64 // the baseline's, round by round; nil: no baseline
 	Peers   []Series  // of other proxies, in the same rounds
 	PerBase bool      // Ours is judged as a multiple of Base; else as it is
 	Gate    Bound     // must hold, give or take the noise
@@ -43,7 +42,7 @@ type Series struct {
 	Rounds []float64
 }
 
-// Of returns the figure as it would be if the series were ours. Bounds are ours alone.
+// Of returns the figure with the series in place of ours. It has no bounds, which apply to ours alone.
 func (f Figure) Of(s Series) Figure {
 	f.Ours, f.Gate, f.Goal = s.Rounds, Bound{}, Bound{}
 	return f
@@ -66,7 +65,7 @@ func (f *Figure) Add(side string, value float64) {
 	f.Peers[i].Rounds = append(f.Peers[i].Rounds, value)
 }
 
-// A Verdict says which bounds a figure keeps to.
+// A Verdict says which bounds a figure meets.
 type Verdict string
 
 // What a verdict can be.
@@ -80,8 +79,8 @@ const (
 	Open   Verdict = "-"            // has no bounds
 )
 
-// Value is what the bounds are held against: the median over the rounds of
-// Ours, or of its ratio to Base. NaN: there is none.
+// Value is compared with the bounds: the median over the rounds of Ours, or of its ratio to Base; NaN without
+// rounds.
 func (f Figure) Value() float64 {
 	values := f.Rounds()
 	if 2*len(values) < len(f.Ours) { // most of them made no sense
@@ -90,8 +89,8 @@ func (f Figure) Value() float64 {
 	return Median(values)
 }
 
-// Rounds returns the judged value of each round. A round whose ratio makes no
-// sense, because its baseline measured nothing or less, is left out.
+// Rounds returns the judged value of each round. It omits rounds whose ratio makes no sense, because the baseline
+// measured nothing or less.
 func (f Figure) Rounds() []float64 {
 	var values []float64
 	for i, ours := range f.Ours {
@@ -109,7 +108,7 @@ func (f Figure) Rounds() []float64 {
 	return values
 }
 
-// Verdict holds the value against the bounds.
+// Verdict compares the value with the bounds.
 func (f Figure) Verdict() Verdict {
 	switch v := f.Value(); {
 	case math.IsNaN(v):
@@ -128,7 +127,7 @@ func (f Figure) Verdict() Verdict {
 	return Open
 }
 
-// Median is the middle value, or the mean of the two in the middle; NaN if there is no value.
+// Median is the middle value, or the mean of the two in the middle; NaN without values.
 func Median(values []float64) float64 {
 	n := len(values)
 	if n == 0 || slices.ContainsFunc(values, math.IsNaN) {
@@ -138,7 +137,7 @@ func Median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// Quantile is the value that a share of all values does not exceed; NaN if there is no value.
+// Quantile is the value that a share of all values does not exceed; NaN without values.
 func Quantile(values []float64, share float64) float64 {
 	if len(values) == 0 || slices.ContainsFunc(values, math.IsNaN) {
 		return math.NaN()
@@ -147,8 +146,8 @@ func Quantile(values []float64, share float64) float64 {
 	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]
 }
 
-// Peak is the largest number of moments within any span of the given length,
-// in the unit of the moments. A span has its beginning but not its end.
+// Peak is the largest number of moments in any span of the given length, in the unit of the moments. A span
+// includes its beginning but not its end.
 func Peak(moments []float64, length float64) int {
 	sorted := slices.Sorted(slices.Values(moments))
 	peak, first := 0, 0

@@ -3,6 +3,8 @@ package figure
 import (
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -39,7 +41,7 @@ func PageRows(page string) (names []string, err error) {
 	return names, nil
 }
 
-// FillPage returns the page with the figures, and with what is to be said about the run.
+// FillPage returns the page with the figures, and the description of the run.
 func FillPage(page, about string, figures []Figure) (string, error) {
 	var failed error
 	filled := section.ReplaceAllStringFunc(page, func(text string) string {
@@ -54,7 +56,6 @@ func FillPage(page, about string, figures []Figure) (string, error) {
 	return filled, failed
 }
 
-// sectionOf reads what a comment asks for.
 func sectionOf(spec string) (rows, columns []string, err error) {
 	if spec == "about" {
 		return nil, nil, nil
@@ -70,7 +71,6 @@ func sectionOf(spec string) (rows, columns []string, err error) {
 	return strings.Fields(names), columns, nil
 }
 
-// tableOf writes the table of a section.
 func tableOf(spec string, figures []Figure) (string, error) {
 	rows, columns, err := sectionOf(spec)
 	if err != nil {
@@ -89,7 +89,6 @@ func tableOf(spec string, figures []Figure) (string, error) {
 	return b.String(), err
 }
 
-// figuresOf returns those of a row, or one of them.
 func figuresOf(name string, figures []Figure) (of []Figure, err error) {
 	row, number, one := strings.Cut(name, "/")
 	for _, f := range figures {
@@ -110,4 +109,80 @@ func figuresOf(name string, figures []Figure) (of []Figure, err error) {
 		of = of[n-1 : n]
 	}
 	return of, nil
+}
+
+const (
+	oursColumn = "ridethrough"
+	baseColumn = "plain proxy"
+)
+
+// Markdown writes figures as the table of a page: what each proxy took, and its ratio to the baseline. The columns
+// are proxies by name, each with another heading if "as" follows it; without columns, all proxies. It is an error
+// if a column has no figure.
+func Markdown(w io.Writer, figures []Figure, columns ...string) error {
+	if len(columns) == 0 {
+		columns = proxies(figures)
+	}
+	head, cells := []string{""}, make([][]string, len(figures))
+	for i, f := range figures {
+		cells[i] = []string{f.Name}
+	}
+	for _, column := range columns {
+		name, heading, renamed := strings.Cut(column, " as ")
+		if !renamed {
+			heading = name
+		}
+		head = append(head, heading)
+		found := false
+		for i, f := range figures {
+			cell := f.cell(name)
+			cells[i] = append(cells[i], cell)
+			found = found || cell != none
+		}
+		if !found {
+			return fmt.Errorf("the run has no figures of %q", name)
+		}
+	}
+	for _, row := range append([][]string{head, slices.Repeat([]string{"---"}, len(head))}, cells...) {
+		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func proxies(figures []Figure) []string {
+	all := []string{oursColumn, baseColumn}
+	for _, f := range figures {
+		for _, s := range f.Peers {
+			if !slices.Contains(all, s.Name) {
+				all = append(all, s.Name)
+			}
+		}
+	}
+	return all
+}
+
+const none = "–"
+
+func (f Figure) cell(proxy string) string {
+	switch proxy {
+	case oursColumn:
+	case baseColumn:
+		f.Ours, f.PerBase = f.Base, false
+	default:
+		i := slices.IndexFunc(f.Peers, func(s Series) bool { return s.Name == proxy })
+		if i < 0 {
+			return none
+		}
+		f = f.Of(f.Peers[i])
+	}
+	if len(f.Ours) == 0 || math.IsNaN(Median(f.Ours)) && !f.PerBase {
+		return none
+	}
+	text := f.amount(f.Ours)
+	if v := f.Value(); f.PerBase && !math.IsNaN(v) {
+		text += fmt.Sprintf(" (%s ×)", number(v))
+	}
+	return text
 }

@@ -34,7 +34,6 @@ func Table(w io.Writer, figures []Figure) error {
 	return nil
 }
 
-// amount writes the median of some rounds with its unit.
 func (f Figure) amount(rounds []float64) string {
 	if len(rounds) == 0 {
 		return "-"
@@ -66,7 +65,6 @@ func (b Bound) String() string {
 	return "≤ " + number(b.most)
 }
 
-// number writes three digits, or all before the point.
 func number(x float64) string {
 	switch a := math.Abs(x); {
 	case math.IsNaN(x):
@@ -79,7 +77,7 @@ func number(x float64) string {
 	return strconv.FormatFloat(x, 'f', 2, 64)
 }
 
-// JSON writes figures for programs, one object to a line. What is no number is null.
+// JSON writes figures for programs, one object per line. NaN is null.
 func JSON(w io.Writer, figures []Figure) error {
 	e := json.NewEncoder(w)
 	for _, f := range figures {
@@ -90,7 +88,6 @@ func JSON(w io.Writer, figures []Figure) error {
 	return nil
 }
 
-// plain is a figure as JSON has it.
 type plain struct {
 	Row      string     `json:"row"`
 	Name     string     `json:"name"`
@@ -134,7 +131,6 @@ func finites(values []float64) []*float64 {
 	return all
 }
 
-// finite points at a number that JSON can write.
 func finite(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil

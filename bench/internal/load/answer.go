@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Answer is what is known of an answer.
+// Answer is a client's summary of an answer.
 type Answer struct {
 	Status int
 	Events int       // of a stream: its data, but for the terminator
@@ -20,7 +20,7 @@ type Answer struct {
 	First  time.Time // of a stream: when the first piece of content came
 }
 
-// Whole reports whether the answer is the one that was asked for, to its end.
+// Whole reports whether the answer has the requested form and is complete.
 func (a Answer) Whole(stream bool) bool { return a.Status == 200 && a.Done == stream }
 
 // Client is one connection of a client. It is for one goroutine.
@@ -44,6 +44,26 @@ func newClient(c net.Conn) *Client {
 	return &Client{Conn: c, r: bufio.NewReaderSize(c, 16<<10), lines: bufio.NewReaderSize(nil, 4<<10)}
 }
 
+// dialAll connects n clients, or none if one cannot connect.
+func dialAll(addr string, n int) (all []*Client, err error) {
+	for range n {
+		c, err := Dial(addr)
+		if err != nil {
+			return nil, errors.Join(err, closeAll(all))
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func closeAll[C io.Closer](all []C) error {
+	var errs []error
+	for _, c := range all {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
 // Ask sends a request and reads its answer.
 func (c *Client) Ask(request []byte) (Answer, error) {
 	if _, err := c.Write(request); err != nil {
@@ -64,7 +84,6 @@ func (c *Client) whole(request []byte, stream bool, at time.Time) (Answer, error
 	return a, err
 }
 
-// answer reads one answer of HTTP/1.1 to its end.
 func (c *Client) answer() (Answer, error) {
 	head, err := readHead(c.r)
 	if err != nil {
@@ -82,7 +101,6 @@ func (c *Client) answer() (Answer, error) {
 	return a, err
 }
 
-// stream reads a chunked body and what matters of its lines.
 func (c *Client) stream(a *Answer) error {
 	c.lines.Reset(httputil.NewChunkedReader(c.r))
 	for {
@@ -92,7 +110,7 @@ func (c *Client) stream(a *Answer) error {
 		}
 		c.look(a, line)
 		if err == io.EOF {
-			_, err = c.r.ReadSlice('\n') // the end of the trailers, of which there are none
+			_, err = c.r.ReadSlice('\n') // the end of the empty trailers
 			return err
 		}
 		if err != nil {
@@ -107,7 +125,6 @@ var (
 	content    = []byte(`"content":" token`)
 )
 
-// look takes notice of one line of a body.
 func (c *Client) look(a *Answer, line []byte) {
 	value, ok := bytes.CutPrefix(line, data)
 	switch {
@@ -125,7 +142,6 @@ func (c *Client) look(a *Answer, line []byte) {
 	}
 }
 
-// head is what matters of the headers.
 type head struct {
 	status  int
 	length  int // -1: not said
@@ -134,7 +150,6 @@ type head struct {
 
 var errHead = errors.New("no HTTP/1.1")
 
-// readHead reads the headers of an answer.
 func readHead(r *bufio.Reader) (head, error) {
 	h := head{length: -1}
 	line, err := r.ReadSlice('\n')

@@ -5,33 +5,29 @@ import (
 	"time"
 )
 
-// Arrival is what became of one client of a crowd.
+// Arrival is the result of one client of a crowd.
 type Arrival struct {
 	Answered bool // with all that was asked for
-	Took     time.Duration
 	End      time.Time
-	Err      error // or an answer that is none
+	Err      error // or a wrong answer
 }
 
-// Crowd sends each request from a client of its own, spread evenly over a
-// while, and waits for all answers, each so long at the most.
+// Crowd sends each request from its own client, spread evenly over a period. It waits for each answer up to
+// patience.
 func Crowd(addr string, requests []*Request, spread, patience time.Duration) []Arrival {
 	arrivals := make([]Arrival, len(requests))
 	start := time.Now()
 	var wg sync.WaitGroup
 	for i, r := range requests {
 		wg.Go(func() {
-			due := start.Add(spread * time.Duration(i) / time.Duration(len(requests)))
-			time.Sleep(time.Until(due))
+			time.Sleep(time.Until(start.Add(spread * time.Duration(i) / time.Duration(len(requests)))))
 			arrivals[i] = arrive(addr, r.Next(), patience)
-			arrivals[i].Took = arrivals[i].End.Sub(due)
 		})
 	}
 	wg.Wait()
 	return arrivals
 }
 
-// arrive asks for one stream.
 func arrive(addr string, request []byte, patience time.Duration) Arrival {
 	c, err := Dial(addr)
 	if err != nil {

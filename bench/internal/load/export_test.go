@@ -23,3 +23,6 @@ func (c readOnly) Read(p []byte) (int, error) { return c.r.Read(p) }
 
 // Wait waits until every client of the loop has ended.
 func (l *Loop) Wait() { l.wg.Wait() }
+
+// Len is how many there are.
+func (h *Held) Len() int { return len(h.conns) }

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Held are clients that have asked and that wait.
+// Held are clients that have sent a request and wait.
 type Held struct{ conns []net.Conn }
 
-// Hold connects a client and sends one request. Where the answer begins at once
-// it reads as far as its first piece of content.
+// Hold connects a client and sends one request. If the answer begins at once, it reads up to its first piece of
+// content.
 func (h *Held) Hold(addr string, request []byte, begins bool) error {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -30,7 +30,6 @@ func (h *Held) Hold(addr string, request []byte, begins bool) error {
 	return readTo(c, content)
 }
 
-// readTo reads until a text has come, in one buffer.
 func readTo(r io.Reader, text []byte) error {
 	var buffer [4 << 10]byte
 	for n := 0; n < len(buffer); {
@@ -48,7 +47,7 @@ func readTo(r io.Reader, text []byte) error {
 // comment begins a comment in a stream, which is what a gateway sends to a client of Chat Completions that waits.
 var comment = []byte("\n: ")
 
-// Pings reads what has come so far and counts the comments in it.
+// Pings reads what has arrived so far and counts the comments in it.
 func (h *Held) Pings() (n int, err error) {
 	buffer := make([]byte, 64<<10)
 	for _, c := range h.conns {
@@ -64,7 +63,7 @@ func (h *Held) Pings() (n int, err error) {
 	return n, nil
 }
 
-// Finish waits until every client has its answer to the end, until a moment at the most.
+// Finish waits until every client has its complete answer, at most until end.
 func (h *Held) Finish(end time.Time) error {
 	for i, c := range h.conns {
 		if err := c.SetDeadline(end); err != nil {
@@ -78,15 +77,9 @@ func (h *Held) Finish(end time.Time) error {
 	return nil
 }
 
-// Len is how many there are.
-func (h *Held) Len() int { return len(h.conns) }
-
-// Close sends the clients away.
+// Close disconnects the clients.
 func (h *Held) Close() error {
-	var errs []error
-	for _, c := range h.conns {
-		errs = append(errs, c.Close())
-	}
+	err := closeAll(h.conns)
 	h.conns = nil
-	return errors.Join(errs...)
+	return err
 }

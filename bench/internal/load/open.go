@@ -13,8 +13,8 @@ type Sample struct {
 	Whole time.Duration // from sending to the end of the answer
 }
 
-// Open asks so many times a second, whether or not it is answered: client i of n sends the requests i, i+n,
-// i+2n … of one steady beat. It is for one goroutine and keeps its connections from one run to the next.
+// Open sends requests at a fixed rate, answered or not: client i of n sends the requests i, i+n, i+2n … of one
+// steady beat. It is for one goroutine and keeps its connections between runs.
 type Open struct {
 	clients  []*Client
 	requests []*Request
@@ -23,15 +23,8 @@ type Open struct {
 
 // NewOpen connects as many clients as it is given requests.
 func NewOpen(addr string, requests []*Request, stream bool) (*Open, error) {
-	o := &Open{requests: requests, stream: stream}
-	for range requests {
-		c, err := Dial(addr)
-		if err != nil {
-			return nil, errors.Join(err, o.Close())
-		}
-		o.clients = append(o.clients, c)
-	}
-	return o, nil
+	clients, err := dialAll(addr, len(requests))
+	return &Open{clients, requests, stream}, err
 }
 
 // Run sends n requests, one every beat.
@@ -51,7 +44,6 @@ func (o *Open) Run(n int, beat time.Duration) ([]Sample, error) {
 	return samples, errors.Join(errs...)
 }
 
-// one sends one request when it is due.
 func (o *Open) one(c *Client, request []byte, due time.Time, s *Sample) error {
 	time.Sleep(time.Until(due))
 	sent := time.Now()
@@ -64,10 +56,4 @@ func (o *Open) one(c *Client, request []byte, due time.Time, s *Sample) error {
 }
 
 // Close ends the connections.
-func (o *Open) Close() error {
-	var errs []error
-	for _, c := range o.clients {
-		errs = append(errs, c.Close())
-	}
-	return errors.Join(errs...)
-}
+func (o *Open) Close() error { return closeAll(o.clients) }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Ask is what the clients ask for.
+// Ask is the form of a request.
 type Ask struct {
 	Scene  string // the model's name, which tells the upstream what to do
 	Stream bool
@@ -15,11 +15,10 @@ type Ask struct {
 	Headers []string // more of them, such as "X-Provider: openai"
 }
 
-// digits are the width of a request's number.
 const digits = 12
 
-// Request is a request for a chat completion as bytes. Each sending gets a
-// number, because two requests with the same body are one request sent again.
+// Request is a request for a chat completion as bytes. Each transmission gets a number, because a gateway treats
+// two requests with the same body as one that was sent again.
 type Request struct {
 	bytes  []byte
 	slot   int // where the number is

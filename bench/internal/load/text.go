@@ -34,8 +34,8 @@ const (
 	endings = ` s ed ing er ly ness able ment al ful`
 )
 
-// Book returns ordinary prose for prompts. It compresses as English does, to about a third, which neither
-// random bytes nor a repeated line would. A Book is for one goroutine.
+// Book writes ordinary prose for prompts. It compresses as English does, to about a third, which neither random
+// bytes nor a repeated line would. A Book is for one goroutine.
 type Book struct {
 	dice       *rand.Rand
 	paragraphs []string
@@ -54,7 +54,6 @@ func NewBook(seed uint64) *Book {
 	return b
 }
 
-// vocabulary lists words by their rank.
 func vocabulary(dice *rand.Rand) []string {
 	words := strings.Fields(particles)
 	var rest []string
@@ -88,13 +87,13 @@ func paragraph(dice *rand.Rand, words []string, zipf *rand.Zipf) string {
 	return p.String()
 }
 
-// Text returns n bytes of prose, ready for a JSON string. Another call gives other text.
+// Text returns n bytes of prose, ready for a JSON string. Each call returns different text.
 func (b *Book) Text(n int) string {
 	var text strings.Builder
 	text.Grow(n + 4096)
 	for text.Len() < n {
 		text.WriteString(b.paragraphs[b.dice.IntN(len(b.paragraphs))])
 	}
-	whole := strings.TrimRight(text.String()[:n], `\`) // half of an escape is none
+	whole := strings.TrimRight(text.String()[:n], `\`) // without half an escape
 	return whole + strings.Repeat(" ", n-len(whole))
 }

@@ -23,12 +23,11 @@ func TestParseScene_ReadsString(t *testing.T) {
 		{Kind: peer.Answer},
 		{Kind: peer.Stall},
 		{Kind: peer.Refuse},
-		{Kind: peer.Partial, Share: 33},
 		{Kind: peer.Refuse, Until: time.UnixMilli(1_793_613_600_123)},
 		{Kind: peer.Stream, Chunks: 50},
 		{Kind: peer.Stream, Chunks: 1_000_000, Every: 24 * time.Hour},
 	} {
-		if got, err := peer.ParseScene(s.String()); err != nil || got.String() != s.String() || !got.Until.Equal(s.Until) || got.Every != s.Every || got.Share != s.Share {
+		if got, err := peer.ParseScene(s.String()); err != nil || got.String() != s.String() || !got.Until.Equal(s.Until) || got.Every != s.Every {
 			t.Errorf("%s: got %+v, %v", s, got, err)
 		}
 	}

@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// Scene is what the upstream does with a request. The request says so in the
-// name of its model, so that the upstream need not be told before.
+// Scene is how the upstream handles a request. The name of the request's model says so, so that the upstream needs
+// no other command.
 type Scene struct {
-	Kind   string        // Answer, Stream, Stall, Refuse or Partial
+	Kind   string        // Answer, Stream, Stall or Refuse
 	Chunks int           // of a stream
 	Every  time.Duration // between its chunks; 0: all in one write
 	Until  time.Time     // Refuse: answers from then on; zero: never
-	Share  int           // Partial: per cent of the requests that it refuses
 }
 
 // What a scene can be.
@@ -25,11 +24,8 @@ const (
 	Stream = "stream" // server-sent events; the role and the first chunk at once
 	Stall  = "stall"  // takes the request and is silent
 	Refuse = "refuse" // 503, and after that a stream of five chunks in one write
-
-	Partial = "partial" // either, at random
 )
 
-// prefix marks a model's name as a scene.
 const prefix = "bench-"
 
 // String writes the scene as a model's name.
@@ -39,8 +35,6 @@ func (s Scene) String() string {
 		return fmt.Sprintf("%s%s-%d-%d", prefix, Stream, s.Chunks, s.Every.Microseconds())
 	case s.Kind == Refuse && !s.Until.IsZero():
 		return fmt.Sprintf("%s%s-%d", prefix, Refuse, s.Until.UnixMilli())
-	case s.Kind == Partial:
-		return fmt.Sprintf("%s%s-%d", prefix, Partial, s.Share)
 	}
 	return prefix + s.Kind
 }
@@ -64,9 +58,6 @@ func ParseScene(model string) (Scene, error) {
 	case s.Kind == Refuse && len(numbers) == 1:
 		s.Until = time.UnixMilli(numbers[0])
 		return s, nil
-	case s.Kind == Partial && len(numbers) == 1 && numbers[0] <= 100:
-		s.Share = int(numbers[0])
-		return s, nil
 	case s.Kind == Stream && len(numbers) == 2 && numbers[0] > 0 && numbers[0] <= 1e6:
 		s.Chunks, s.Every = int(numbers[0]), time.Duration(numbers[1])*time.Microsecond
 		return s, nil
@@ -74,7 +65,6 @@ func ParseScene(model string) (Scene, error) {
 	return Scene{}, fmt.Errorf("model %q is no scene", model)
 }
 
-// model finds the name of the model, which comes first in the benchmark's bodies.
 func model(body []byte) string {
 	const before = `{"model":"`
 	rest, ok := strings.CutPrefix(string(body), before)

@@ -2,23 +2,25 @@ package peer
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// arrivalsBound is how many arrivals are remembered.
 const arrivalsBound = 1 << 20
 
-// Upstream plays the provider. It reads and writes its connections itself,
-// since net/http's server would cost as much as what is measured.
+// Upstream plays the provider. It reads and writes its connections itself, since net/http's server would cost as
+// much as the measured proxy.
 type Upstream struct {
 	answer, refusal piece
 	stream          pieces
@@ -66,7 +68,6 @@ func (u *Upstream) Serve(l net.Listener) error {
 	}
 }
 
-// converse answers the requests of one connection.
 func (u *Upstream) converse(c net.Conn) error {
 	r := bufio.NewReader(c)
 	for {
@@ -74,22 +75,27 @@ func (u *Upstream) converse(c net.Conn) error {
 		if err != nil {
 			return err
 		}
-		name, err := modelOf(req.Body)
-		if err != nil {
-			return err
-		}
-		if p, ok := u.told(req); ok {
-			_, err = c.Write(p.wire)
-		} else {
-			err = u.play(wire{c}, name)
-		}
-		if err != nil {
+		if err := u.respond(wire{c}, req); err != nil {
 			return err
 		}
 	}
 }
 
-// modelOf reads a body to its end and gives the name of the model in it.
+func (u *Upstream) respond(to listener, req *http.Request) error {
+	name, err := modelOf(req.Body)
+	if err != nil {
+		return err
+	}
+	switch req.URL.Path { // the benchmark itself asks
+	case CountsPath:
+		return to.send(u.tell(req.Method == http.MethodPost))
+	case RecoverPath:
+		u.well.Store(req.Method == http.MethodPost)
+		return to.send(u.tell(false))
+	}
+	return u.play(to, name)
+}
+
 func modelOf(body io.Reader) (string, error) {
 	var start [128]byte
 	n, err := io.ReadFull(body, start[:])
@@ -100,25 +106,11 @@ func modelOf(body io.Reader) (string, error) {
 	return model(start[:n]), err
 }
 
-// told answers what the benchmark itself asks.
-func (u *Upstream) told(req *http.Request) (piece, bool) {
-	switch req.URL.Path {
-	case CountsPath:
-		return u.tell(req.Method == http.MethodPost), true
-	case RecoverPath:
-		u.well.Store(req.Method == http.MethodPost)
-		return u.tell(false), true
-	}
-	return piece{}, false
-}
-
-// listener is who an answer goes to.
 type listener interface {
 	send(piece) error
 	gone() // returns when the other side has left
 }
 
-// wire is a connection that speaks HTTP/1.1.
 type wire struct{ net.Conn }
 
 func (w wire) send(p piece) error {
@@ -128,7 +120,6 @@ func (w wire) send(p piece) error {
 
 func (w wire) gone() { _, _ = w.Read(make([]byte, 1)) } // or it talks out of turn
 
-// play does with a request what its model says.
 func (u *Upstream) play(to listener, model string) error {
 	s, err := ParseScene(model)
 	if err != nil {
@@ -141,9 +132,9 @@ func (u *Upstream) play(to listener, model string) error {
 	case s.Kind == Stall:
 		to.gone()
 		return io.ErrUnexpectedEOF
-	case s.Kind == Refuse && !u.over(s), s.Kind == Partial && rand.IntN(100) < s.Share:
+	case s.Kind == Refuse && !u.over(s):
 		return to.send(u.refusal)
-	case s.Kind == Refuse, s.Kind == Partial:
+	case s.Kind == Refuse:
 		return to.send(u.stream.coalesced(5))
 	case s.Kind == Stream && s.Every == 0:
 		return to.send(u.stream.coalesced(s.Chunks))
@@ -153,7 +144,7 @@ func (u *Upstream) play(to listener, model string) error {
 	return to.send(u.answer)
 }
 
-// over reports whether a refusal has come to its end, and remembers the arrival where it ever does.
+// over reports whether a refusal has ended. It records the arrival of a request to a scene that ever ends.
 func (u *Upstream) over(s Scene) bool {
 	if s.Until.IsZero() {
 		return u.well.Load()
@@ -167,7 +158,6 @@ func (u *Upstream) over(s Scene) bool {
 	return !now.Before(s.Until)
 }
 
-// drip sends a stream piece by piece.
 func (u *Upstream) drip(to listener, s Scene) error {
 	if err := to.send(u.stream.first); err != nil {
 		return err
@@ -194,7 +184,6 @@ func (u *Upstream) drip(to listener, s Scene) error {
 	return to.send(u.stream.last)
 }
 
-// tell is an answer with what has been counted.
 func (u *Upstream) tell(forget bool) piece {
 	u.mu.Lock()
 	if forget {
@@ -205,4 +194,90 @@ func (u *Upstream) tell(forget bool) piece {
 	u.mu.Unlock()
 	text, _ := json.Marshal(counts) // numbers
 	return whole(http.StatusOK, string(text))
+}
+
+// serveH2 answers a request of HTTP/2, for which net/http has the only server there is.
+func (u *Upstream) serveH2(w http.ResponseWriter, r *http.Request) {
+	_ = u.respond(frames{w, r}, r) // an error is that the other side has gone
+}
+
+type frames struct {
+	w http.ResponseWriter
+	r *http.Request
+}
+
+func (f frames) send(p piece) error {
+	if p.status != 0 {
+		h := f.w.Header()
+		h.Set("Content-Type", "application/json")
+		if strings.HasPrefix(string(p.data), "data: ") {
+			h.Set("Content-Type", "text/event-stream; charset=utf-8")
+			h.Set("Cache-Control", "no-cache")
+		}
+		h.Set("X-Request-Id", "req_0123456789abcdef")
+		f.w.WriteHeader(p.status)
+	}
+	if _, err := f.w.Write(p.data); err != nil {
+		return err
+	}
+	return http.NewResponseController(f.w).Flush()
+}
+
+func (f frames) gone() { <-f.r.Context().Done() }
+
+// The upstream's answers are bytes that are made once: it shall not cost more than what is measured.
+
+const (
+	jsonHead   = "HTTP/1.1 %s\r\nContent-Type: application/json\r\nDate: Mon, 02 Nov 2026 10:00:00 GMT\r\nX-Request-Id: req_0123456789abcdef\r\nContent-Length: %d\r\n\r\n"
+	streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nCache-Control: no-cache\r\nDate: Mon, 02 Nov 2026 10:00:00 GMT\r\nX-Request-Id: req_0123456789abcdef\r\nTransfer-Encoding: chunked\r\n\r\n"
+	chunkForm  = `data: {"id":"chatcmpl-0123456789abcdef","object":"chat.completion.chunk","created":1793613600,"model":"bench","choices":[{"index":0,"delta":%s,"finish_reason":%s}]}` + "\n\n"
+)
+
+type piece struct {
+	status int    // of an answer that begins with this piece; 0: it has begun
+	wire   []byte // as HTTP/1.1 has it, with headers and framing
+	data   []byte // what of it is body
+}
+
+func wholeAnswer() piece {
+	const before = `{"id":"chatcmpl-0123456789abcdef","object":"chat.completion","created":1793613600,"model":"bench","choices":[{"index":0,"message":{"role":"assistant","content":"`
+	const after = `"},"finish_reason":"stop"}],"usage":{"prompt_tokens":300,"completion_tokens":150,"total_tokens":450}}`
+	words := strings.Repeat("The provider is well again, and the answer goes on. ", 16)
+	return whole(http.StatusOK, before+words[:1024-len(before)-len(after)]+after)
+}
+
+func refusal() piece {
+	return whole(http.StatusServiceUnavailable, `{"error":{"message":"The engine is currently overloaded, please try again later","type":"server_error","param":null,"code":null}}`)
+}
+
+func whole(status int, body string) piece {
+	line := fmt.Sprintf("%d %s", status, http.StatusText(status))
+	return piece{status, []byte(fmt.Sprintf(jsonHead, line, len(body)) + body), []byte(body)}
+}
+
+type pieces struct {
+	first piece // the headers, the role and the first piece of content
+	next  piece // another piece of content
+	last  piece // the reason to finish, the terminator and the end of the body
+}
+
+func streamPieces() pieces {
+	role := fmt.Sprintf(chunkForm, `{"role":"assistant","content":""}`, "null")
+	text := fmt.Sprintf(chunkForm, `{"content":" token"}`, "null")
+	end := fmt.Sprintf(chunkForm, `{}`, `"stop"`) + "data: [DONE]\n\n"
+	return pieces{
+		first: piece{http.StatusOK, append([]byte(streamHead), framed(role+text)...), []byte(role + text)},
+		next:  piece{0, framed(text), []byte(text)},
+		last:  piece{0, append(framed(end), "0\r\n\r\n"...), []byte(end)},
+	}
+}
+
+func framed(data string) []byte { return fmt.Appendf(nil, "%x\r\n%s\r\n", len(data), data) }
+
+// coalesced is a stream of n pieces of content in one write.
+func (p pieces) coalesced(n int) piece {
+	join := func(of func(piece) []byte) []byte {
+		return bytes.Join([][]byte{of(p.first), bytes.Repeat(of(p.next), n-1), of(p.last)}, nil)
+	}
+	return piece{p.first.status, join(func(p piece) []byte { return p.wire }), join(func(p piece) []byte { return p.data })}
 }

@@ -18,17 +18,16 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
-	"github.com/ridethrough/ridethrough/internal/cli/storeflags"
+	"github.com/ridethrough/ridethrough/internal/cli/storecmd"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/operation/logging"
-	"github.com/ridethrough/ridethrough/internal/operation/turns"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
 // Chat returns the command `chat`.
 func Chat(s command.Streams) *cobra.Command {
-	c := &chatCmd{streams: s, store: storeflags.New(s)}
+	c := &chatCmd{Flags: configflags.Flags{Streams: s}, store: storecmd.Flags{Streams: s}}
 	cmd := &cobra.Command{
 		Use:   "chat [PROMPT]",
 		Short: "Chat with a model in the terminal, through provider outages",
@@ -56,17 +55,13 @@ func Chat(s command.Streams) *cobra.Command {
 			return configflags.Explain(c.run(cmd.Context(), strings.TrimSpace(strings.Join(args, " "))))
 		},
 	}
-	c.settings = configflags.Flags{Command: cmd, Streams: s}
 	c.flags(cmd)
 	return cmd
 }
 
-// chatCmd is a call of `chat`.
 type chatCmd struct {
-	streams  command.Streams
-	settings configflags.Flags
-	store    storeflags.Flags
-
+	configflags.Flags
+	store storecmd.Flags
 	modelFlags
 	tools toolFlags
 
@@ -84,10 +79,9 @@ type chatCmd struct {
 	watch  func(conversation.Event)
 }
 
-// flags adds the command's flags.
 func (c *chatCmd) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	c.modelFlags.flags(cmd)
+	c.modelFlags.flags(cmd, "attended")
 	c.tools.flags(cmd)
 	continueFlag(cmd, &c.continued, "by its id")
 	f.BoolVar(&c.pick, "resume", false, "choose the conversation to continue from a list")
@@ -100,46 +94,48 @@ func (c *chatCmd) flags(cmd *cobra.Command) {
 	f.StringVar(&c.logFile, "log-file", "", "the log file (default ridethrough/chat.log in $XDG_STATE_HOME or ~/.local/state) [RIDETHROUGH_LOG_FILE]")
 	metricsFlag(cmd, &c.metrics)
 	f.DurationVar(&c.maxWait, "max-wait", 0, "the longest total wait of a turn; 0 for the policy's limit")
-	c.settings.AddFile(cmd)
+	c.AddFile(cmd)
 }
 
-// run runs the conversation.
 func (c *chatCmd) run(ctx context.Context, prompt string) error {
 	ctx, cancel := hangup(ctx)
 	defer cancel()
-	notify, err := tui.ParseNotify(cmp.Or(c.notify, c.streams.Env("RIDETHROUGH_NOTIFY")))
+	notify, err := tui.ParseNotify(cmp.Or(c.notify, c.Streams.Env("RIDETHROUGH_NOTIFY")))
 	if err != nil {
 		return err
 	}
-	if c.config, err = c.settings.ForUser("attended", "chat"); err != nil {
+	if c.config, err = c.ForUser("attended", "chat"); err != nil {
 		return err
 	}
-	plain := c.plain || isSet(c.streams.Env("RIDETHROUGH_PLAIN")) || !tui.Interactive(c.streams.In, c.streams.Out, c.streams.Env)
+	plain := c.plain || isSet(c.Streams.Env("RIDETHROUGH_PLAIN")) || !tui.Interactive(c.Streams.In, c.Streams.Out, c.Streams.Env)
 	log, file, end, err := c.logger()
 	if err != nil {
 		return err
 	}
 	defer end()
-	watcher, flush, err := observe(ctx, c.streams, turns.Chat, log, c.metrics)
+	watcher, flush, err := observe(ctx, c.Streams, ChatFace, log, c.metrics)
 	if err != nil {
 		return err
 	}
 	defer flush()
 	c.watch = watcher.Watch
-	at, leave, err := c.open(ctx, c.errorOutput(plain, file), log)
+	errs := file // of MCP servers: the screen is redrawn
+	if plain {
+		errs = c.Streams.Err
+	}
+	at, leave, err := c.open(ctx, errs, log)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	traced := conversation.WithParent(ctx, traceparent(c.streams))
+	traced := conversation.WithParent(ctx, traceparent(c.Streams))
 	return c.verdict(ctx, tui.Run(traced, tui.Config{
 		Conversations: at.conversations, Conversation: at.conversation, Settings: at.settings, Pick: c.pick, Prompt: prompt,
-		In: c.streams.In, Out: c.streams.Out, Env: c.streams.Env, Plain: plain,
-		Models: at.models, Resume: c.resumeCommand, History: c.streams.StateFile("prompts"), Notify: notify,
+		In: c.Streams.In, Out: c.Streams.Out, Env: c.Streams.Env, Plain: plain,
+		Models: at.models, Resume: c.resumeCommand, History: c.Streams.StateFile("prompts"), Notify: notify,
 	}))
 }
 
-// hangup cancels a context when the terminal is closed.
 func hangup(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	closed := make(chan os.Signal, 1)
@@ -154,10 +150,8 @@ func hangup(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { signal.Stop(closed); cancel(nil) }
 }
 
-// isSet reports whether the value of a variable means yes.
 func isSet(value string) bool { return value != "" && value != "0" && value != "false" }
 
-// verdict returns the error, with its exit code, for how the conversation ended.
 func (c *chatCmd) verdict(ctx context.Context, err error) error {
 	if f, ok := errors.AsType[*tui.Failure](err); ok {
 		return command.WithCode(command.Reported{Message: f.Cause.Message}, exitOf(f.Cause))
@@ -168,7 +162,7 @@ func (c *chatCmd) verdict(ctx context.Context, err error) error {
 	return command.Failed(err)
 }
 
-// logger returns a log that writes to a file, since the screen belongs to the conversation, and the file.
+// logger returns a log that writes to a file, since the screen shows the conversation.
 func (c *chatCmd) logger() (log *slog.Logger, file io.Writer, end func(), err error) {
 	if c.log == "" {
 		return slog.New(slog.DiscardHandler), io.Discard, func() {}, nil
@@ -177,7 +171,7 @@ func (c *chatCmd) logger() (log *slog.Logger, file io.Writer, end func(), err er
 	if err := level.UnmarshalText([]byte(c.log)); err != nil {
 		return nil, nil, nil, badLevel(c.log)
 	}
-	name := cmp.Or(c.logFile, c.streams.Env("RIDETHROUGH_LOG_FILE"), c.streams.StateFile("chat.log"))
+	name := cmp.Or(c.logFile, c.Streams.Env("RIDETHROUGH_LOG_FILE"), c.Streams.StateFile("chat.log"))
 	if name == "" {
 		return nil, nil, nil, errors.New("no state directory for the log; name a file with --log-file")
 	}
@@ -191,17 +185,8 @@ func (c *chatCmd) logger() (log *slog.Logger, file io.Writer, end func(), err er
 	return lines.Logger, to, func() { lines.Close(); _ = to.Close() }, nil // its lines are written
 }
 
-// errorOutput returns where the standard error of MCP servers goes: into the log while the screen is redrawn.
-func (c *chatCmd) errorOutput(plain bool, log io.Writer) io.Writer {
-	if plain {
-		return c.streams.Err
-	}
-	return log
-}
-
-// withFlags returns settings with those that flags override.
 func (c *chatCmd) withFlags(s conversation.Settings) (conversation.Settings, error) {
-	changed := c.settings.Command.Flags().Changed
+	changed := c.Command.Flags().Changed
 	if changed("model") {
 		s.Model = c.model
 	}
@@ -217,14 +202,19 @@ func (c *chatCmd) withFlags(s conversation.Settings) (conversation.Settings, err
 	if changed("effort") {
 		s.Effort = c.effort
 	}
+	if changed("agent") {
+		s.Agent = c.tools.agent
+	}
+	if changed("dir") {
+		s.Dir = c.tools.dir
+	}
 	var err error
 	if changed("system") {
 		s.System, err = readSystem(c.system)
 	}
-	return c.tools.settings(s, changed), err
+	return s, err
 }
 
-// appendTo opens a file for appending, readable by its owner only.
 func appendTo(name string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
-	"github.com/ridethrough/ridethrough/internal/cli/datadir"
+	"github.com/ridethrough/ridethrough/internal/cli/storecmd"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/server/client"
 	"github.com/ridethrough/ridethrough/internal/terminal/chat"
@@ -25,10 +25,8 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// chatsDir is the directory of the conversations of `chat`, in the data directory.
 const chatsDir = "chats"
 
-// source is where the conversations are stored.
 type source struct {
 	conversations tui.Conversations
 	conversation  tui.Conversation      // the one to begin with; nil: a new one
@@ -36,28 +34,27 @@ type source struct {
 	models        func() []string
 }
 
-// serverURL returns the server that stores the conversations; "": this machine.
-func (c *chatCmd) serverURL() string { return cmp.Or(c.server, c.streams.Env("RIDETHROUGH_SERVER")) }
+func (c *chatCmd) serverURL() string { return cmp.Or(c.server, c.Streams.Env("RIDETHROUGH_SERVER")) }
 
-// open opens the source of conversations and their tools. errs is for the standard error of MCP servers.
+// open opens the source of conversations and their tools. MCP servers write their standard error to errs.
 func (c *chatCmd) open(ctx context.Context, errs io.Writer, log *slog.Logger) (at source, end func(), err error) {
 	end = func() {}
 	if c.patience < 0 || c.maxWait < 0 {
 		return at, end, errors.New("--patience and --max-wait must not be negative")
 	}
-	if at.settings, err = c.withFlags(conversation.Settings{Model: c.streams.Env("RIDETHROUGH_MODEL"), Policy: c.policy()}); err != nil {
+	if at.settings, err = c.withFlags(conversation.Settings{Model: c.Streams.Env("RIDETHROUGH_MODEL"), Policy: c.policy()}); err != nil {
 		return at, end, err
 	}
 	if c.serverURL() != "" {
 		at, err = c.openServer(ctx, at)
 		return at, end, err
 	}
-	box, err := c.tools.toolbox(&c.config, c.streams, errs, log)
+	box, err := c.tools.toolbox(&c.config, c.Streams, errs, log)
 	if err != nil {
 		return at, end, err
 	}
-	models := app.NewModels(c.streams.Env, func() *config.Config { return &c.config }, c.settings.Faults(&c.config))
-	at, err = c.openLocal(ctx, at, app.Agents{Models: models, Toolbox: box, Watch: c.watch, Bound: c.bound}, log)
+	models := app.NewModels(c.Streams.Env, func() *config.Config { return &c.config }, c.Faults(&c.config))
+	at, err = c.openLocal(ctx, at, app.Agents{Models: models, Toolbox: box, Watch: c.watch, Bound: func(p policy.Policy) policy.Policy { return p.Capped(c.maxWait) }}, log)
 	if err == nil {
 		err = openTools(ctx, box, at.settings)
 	}
@@ -70,8 +67,7 @@ func (c *chatCmd) open(ctx context.Context, errs io.Writer, log *slog.Logger) (a
 	return at, box.Close, err
 }
 
-// openTools opens the tools of conversations for as long as the command runs, so that their mistakes are noticed
-// at its start.
+// openTools opens the tools for as long as the command runs, so that mistakes in them are reported at its start.
 func openTools(ctx context.Context, box *app.Toolbox, s conversation.Settings) error {
 	a, err := box.Agent(s.Agent)
 	if err != nil {
@@ -81,7 +77,6 @@ func openTools(ctx context.Context, box *app.Toolbox, s conversation.Settings) e
 	return command.Failed(err)
 }
 
-// openLocal opens the source on this machine.
 func (c *chatCmd) openLocal(ctx context.Context, at source, w app.Agents, log *slog.Logger) (source, error) {
 	dir, err := c.store.Dir()
 	if err != nil {
@@ -89,44 +84,27 @@ func (c *chatCmd) openLocal(ctx context.Context, at source, w app.Agents, log *s
 	}
 	f := chat.Folder{Validate: w.Validate, Log: log, Runner: func(e store.Store) *conversation.Runner { return w.Runner(e, log) }}
 	f.WorkDir, _ = os.Getwd() // without it, the latest is the latest of all
-	if dir != datadir.None {
+	if dir != storecmd.None {
 		f.Dir = filepath.Join(dir, chatsDir)
 	}
 	at.conversations, at.models = f, sync.OnceValue(func() []string { return c.modelNames(ctx, f) })
-	switch {
-	case c.continued != "":
-		f.Override = c.override
-		return c.resume(ctx, at, f)
-	case c.pick:
-		f.Override = c.override
-		at.conversations = f
-		return at, nil
-	}
-	if at.settings.Model == "" {
-		return at, command.WithCode(noModel(app.Suggestions(c.streams.Env)), command.ExitConfig)
+	f.Override = c.override
+	if at, begun, err := c.begin(ctx, at, f, app.Suggestions(c.Streams.Env)); begun || err != nil {
+		return at, err
 	}
 	_, err = w.Validate(at.settings)
 	return at, settingsError(err)
 }
 
-// openServer opens the source at a server.
 func (c *chatCmd) openServer(ctx context.Context, at source) (source, error) {
 	if c.tools.local() || c.store.Data+c.metrics != "" || c.maxWait != 0 {
 		return at, errors.New("--files, --mcp, --yes, --data, --metrics and --max-wait cannot be combined with --server")
 	}
-	s := chat.Server{Client: client.Client{Base: c.serverURL(), Token: c.streams.Env("RIDETHROUGH_TOKEN")}}
+	s := chat.Server{Client: client.Client{Base: c.serverURL(), Token: c.Streams.Env("RIDETHROUGH_TOKEN")}}
 	at.conversations, at.models = s, func() []string { return nil }
-	switch {
-	case c.continued != "":
-		s.Override = c.override
-		return c.resume(ctx, at, s)
-	case c.pick:
-		s.Override = c.override
-		at.conversations = s
-		return at, nil
-	}
-	if at.settings.Model == "" {
-		return at, command.WithCode(noModel(nil), command.ExitConfig)
+	s.Override = c.override
+	if at, begun, err := c.begin(ctx, at, s, nil); begun || err != nil {
+		return at, err
 	}
 	for _, err := range s.List(ctx) { // checks the address and the token
 		return at, settingsError(err)
@@ -134,10 +112,23 @@ func (c *chatCmd) openServer(ctx context.Context, at source) (source, error) {
 	return at, nil
 }
 
-// bound returns a policy that waits no longer than --max-wait.
-func (c *chatCmd) bound(p policy.Policy) policy.Policy { return capped(p, c.maxWait) }
+// begin opens the conversation that the user continues, with the settings that flags override, or lets the user
+// choose; false: a new conversation begins. ready are suggestions for its model.
+func (c *chatCmd) begin(ctx context.Context, at source, overridden tui.Conversations, ready []string) (_ source, begun bool, err error) {
+	switch {
+	case c.continued != "":
+		at, err = c.resume(ctx, at, overridden)
+		return at, true, err
+	case c.pick:
+		at.conversations = overridden
+		return at, true, nil
+	case at.settings.Model == "":
+		err = command.WithCode(noModel(ready), command.ExitConfig)
+	}
+	return at, false, err
+}
 
-// override returns the settings of a conversation that is continued.
+// override applies the flags to the settings of a conversation that is continued.
 func (c *chatCmd) override(s conversation.Settings) conversation.Settings {
 	if changed, err := c.withFlags(s); err == nil {
 		return changed
@@ -145,7 +136,6 @@ func (c *chatCmd) override(s conversation.Settings) conversation.Settings {
 	return s // open has checked them before
 }
 
-// resume opens the conversation to continue. New ones take over its settings.
 func (c *chatCmd) resume(ctx context.Context, at source, in tui.Conversations) (source, error) {
 	id, err := c.continued, error(nil)
 	if id == latest {
@@ -166,8 +156,8 @@ func (c *chatCmd) resume(ctx context.Context, at source, in tui.Conversations) (
 	return at, nil
 }
 
-// latest returns the conversation that was used last. Those of this working
-// directory come first, then those that no other terminal uses.
+// latest returns the conversation that was used last. It prefers this working directory, then conversations that no
+// other terminal has open.
 func (c *chatCmd) latest(ctx context.Context, in tui.Conversations) (id string, err error) {
 	here, _ := os.Getwd()
 	var first, free, near string
@@ -188,7 +178,6 @@ func (c *chatCmd) latest(ctx context.Context, in tui.Conversations) (id string, 
 	return id, err
 }
 
-// openError returns the error of a conversation that cannot be opened.
 func openError(id string, err error) error {
 	switch {
 	case errors.Is(err, store.ErrInUse):
@@ -199,7 +188,6 @@ func openError(id string, err error) error {
 	return settingsError(err)
 }
 
-// settingsError adds the exit code to an error of settings.
 func settingsError(err error) error {
 	switch {
 	case err == nil:
@@ -212,10 +200,10 @@ func settingsError(err error) error {
 	return serverError(err)
 }
 
-// policy returns the name of the policy that the user has chosen; "": none is, or it is in a file. Then each
-// upstream's holds, or that of the configuration.
+// policy returns the policy that the user has named. "": the upstream's or the configuration's applies, which may
+// come from a file.
 func (c *chatCmd) policy() string {
-	flag, variable := c.settings.Command.Flags().Lookup("policy"), c.streams.Env("RIDETHROUGH_POLICY")
+	flag, variable := c.Command.Flags().Lookup("policy"), c.Streams.Env("RIDETHROUGH_POLICY")
 	switch name := c.config.Policy(); {
 	case c.serverURL() != "" && !flag.Changed:
 		return cmp.Or(variable, flag.DefValue)
@@ -228,14 +216,12 @@ func (c *chatCmd) policy() string {
 	}
 }
 
-// ownPolicy is what the configuration calls a policy without a name.
 const ownPolicy = "own"
 
-// recentConversations is how many conversations are searched for the names of models while the user waits.
+// recentConversations bounds how many conversations are searched for model names while the user waits.
 const recentConversations = 20
 
-// modelNames returns suggestions for /model: recently used models, and the prefixes
-// of providers with credentials.
+// modelNames returns suggestions for /model: recently used models, and the prefixes of providers with credentials.
 func (c *chatCmd) modelNames(ctx context.Context, in tui.Conversations) (all []string) {
 	add := func(name string) {
 		if name != "" && !slices.Contains(all, name) {
@@ -252,8 +238,8 @@ func (c *chatCmd) modelNames(ctx context.Context, in tui.Conversations) (all []s
 			break
 		}
 	}
-	add(c.streams.Env("RIDETHROUGH_MODEL"))
-	for _, line := range app.Suggestions(c.streams.Env) {
+	add(c.Streams.Env("RIDETHROUGH_MODEL"))
+	for _, line := range app.Suggestions(c.Streams.Env) {
 		begin, _, _ := strings.Cut(line, "…")
 		add(begin)
 	}
@@ -262,35 +248,25 @@ func (c *chatCmd) modelNames(ctx context.Context, in tui.Conversations) (all []s
 
 // resumeCommand returns the command that continues a conversation, with the flags that are not stored in it.
 func (c *chatCmd) resumeCommand(id string) string {
-	args := []string{"ridethrough", "chat"}
-	add := func(flag string, values ...string) {
-		for _, value := range values {
-			if value != "" {
-				args = append(args, flag, quoted(value))
-			}
-		}
-	}
+	line := commandLine{"ridethrough", "chat"}
 	switch server := c.serverURL(); {
 	case server != "":
-		add("--server", server)
-	case c.store.Data == datadir.None || c.store.Data == "" && c.streams.Env("RIDETHROUGH_DATA") == datadir.None:
+		line.add("--server", server)
+	case c.store.Data == storecmd.None || c.store.Data == "" && c.Streams.Env("RIDETHROUGH_DATA") == storecmd.None:
 		return "" // nothing is stored
 	default:
-		add("--data", c.store.Data)
-		add("--agent", c.tools.agent)
-		add("--dir", c.tools.dir)
-		add("--files", c.tools.files)
-		add("--mcp", c.tools.mcp...)
-		add("--config", c.settings.Command.Flag("config").Value.String())
+		line.add("--data", c.store.Data)
+		c.tools.addTo(&line)
+		line.add("--config", c.Command.Flag("config").Value.String())
 		if c.maxWait > 0 {
-			add("--max-wait", c.maxWait.String())
+			line.add("--max-wait", c.maxWait.String())
 		}
 		if c.config.Policy() == ownPolicy {
-			add("--policy", c.settings.Command.Flag("policy").Value.String())
+			line.add("--policy", c.Command.Flag("policy").Value.String())
 		}
 		if c.tools.yes {
-			args = append(args, "--yes")
+			line = append(line, "--yes")
 		}
 	}
-	return strings.Join(append(args, "--continue="+quoted(id)), " ")
+	return line.continuing(id)
 }

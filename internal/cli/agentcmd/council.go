@@ -18,14 +18,13 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
-	"github.com/ridethrough/ridethrough/internal/operation/turns"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
 // Council returns the command `council`.
 func Council(s command.Streams) *cobra.Command {
-	c := &councilCmd{streams: s, id: conversation.NewID()}
+	c := &councilCmd{Flags: configflags.Flags{Streams: s}, id: conversation.NewID()}
 	cmd := &cobra.Command{
 		Use:   "council QUESTION",
 		Short: "Ask several models the same question and merge their answers into one",
@@ -39,10 +38,7 @@ func Council(s command.Streams) *cobra.Command {
 			"SIGTERM. Without a merged answer, the members' answers are printed to standard error.",
 		Example: "  ridethrough council \"Is P equal to NP?\" -m anthropic/claude-opus-4-5 -m openai/gpt-5 -m gemini/gemini-3-pro\n" +
 			"  git diff | ridethrough council \"Review this.\" - -m claude-opus-4-5 -m gpt-5 --judge o3 --members-answers",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c.settings = configflags.Flags{Command: cmd, Streams: s}
-			return c.finish(c.run(cmd.Context(), args))
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.finish(c.run(cmd.Context(), args)) },
 	}
 	c.flags(cmd)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -54,12 +50,10 @@ func Council(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// councilCmd is a call of `council`.
 type councilCmd struct {
-	streams  command.Streams
-	settings configflags.Flags
-	council  council.Council // its terms
-	id       string          // of its events and in its log
+	configflags.Flags
+	council council.Council // its terms
+	id      string          // of its events and in its log
 
 	models        []string
 	judge, system string
@@ -71,7 +65,6 @@ type councilCmd struct {
 	ended council.Result // zero: it has not begun
 }
 
-// flags adds the command's flags.
 func (c *councilCmd) flags(cmd *cobra.Command) {
 	f, t, usual := cmd.Flags(), &c.council, council.Council{}.WithDefaults()
 	f.StringArrayVarP(&c.models, "model", "m", nil, "a member, as PROVIDER/MODEL; at least two, and a model may be repeated")
@@ -86,12 +79,11 @@ func (c *councilCmd) flags(cmd *cobra.Command) {
 	f.BoolVar(&t.ShowTries, "attempts-in-prompt", false, "tell the judge how many tries each member needed")
 	f.BoolVar(&c.answers, "members-answers", false, "print each member's answer to standard error")
 	c.outputFlags.flags(cmd)
-	(&configflags.Flags{Streams: c.streams}).AddFile(cmd)
+	c.AddFile(cmd)
 	f.StringVar(&c.log, "log", "", "log to standard error from this level up: debug, info, warn or error (default no log)")
 	metricsFlag(cmd, &c.metrics)
 }
 
-// run runs the council.
 func (c *councilCmd) run(ctx context.Context, args []string) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a closed pipe is handled as a write error
 	ctx, unread := context.WithCancelCause(ctx)
@@ -100,21 +92,21 @@ func (c *councilCmd) run(ctx context.Context, args []string) error {
 	if err := c.openModels(); err != nil {
 		return err
 	}
-	log, err := errorLog(c.streams, c.log)
+	log, err := errorLog(c.Streams, c.log)
 	if err != nil {
 		return err
 	}
-	question, err := readPrompt(ctx, c.streams, args, false)
+	question, err := readPrompt(ctx, c.Streams, args, false)
 	if err != nil {
 		return err
 	}
-	watcher, flush, err := observe(ctx, c.streams, turns.Council, log, c.metrics)
+	watcher, flush, err := observe(ctx, c.Streams, CouncilFace, log, c.metrics)
 	if err != nil {
 		return err
 	}
 	defer flush()
 	tell, shown := queueEvents(c.view.show)
-	report, end := watcher.Members(c.id, traceparent(c.streams))
+	report, end := watcher.Members(c.id, traceparent(c.Streams))
 	c.council.OnEvent, c.council.OnReport, c.council.Log = tell, report, log
 	c.ended, err = c.council.Run(ctx, question)
 	end(c.ended.Status)
@@ -125,25 +117,24 @@ func (c *councilCmd) run(ctx context.Context, args []string) error {
 	return c.verdict(ctx, err)
 }
 
-// openModels opens the models of the members and the judge.
 func (c *councilCmd) openModels() error {
 	for _, name := range []string{"budget", "reserve", "grace", "cap", "judge-budget"} {
-		if d, _ := c.settings.Command.Flags().GetDuration(name); d <= 0 {
+		if d, _ := c.Command.Flags().GetDuration(name); d <= 0 {
 			return fmt.Errorf("--%s %v: want a time above 0", name, d)
 		}
 	}
 	if len(c.models) < 2 {
-		return fewMembers(app.Suggestions(c.streams.Env))
+		return fewMembers(app.Suggestions(c.Streams.Env))
 	}
 	system, err := readSystem(c.system)
 	if err != nil {
 		return err
 	}
-	conf, err := c.settings.ForUser("interactive", "council")
+	conf, err := c.ForUser("interactive", "council")
 	if err != nil {
 		return err
 	}
-	models := app.NewModels(c.streams.Env, func() *config.Config { return &conf }, c.settings.Faults(&conf))
+	models := app.NewModels(c.Streams.Env, func() *config.Config { return &conf }, c.Faults(&conf))
 	seated, err := app.Agents{Models: models}.Councils()(c.models, c.judge)
 	if err != nil {
 		return modelError(err)
@@ -156,7 +147,6 @@ func (c *councilCmd) openModels() error {
 	return c.council.Check()
 }
 
-// fewMembers returns the error of a council without two members.
 func fewMembers(ready []string) error {
 	const how = "a council needs at least two members; name each with -m PROVIDER/MODEL"
 	if len(ready) == 0 {
@@ -165,7 +155,6 @@ func fewMembers(ready []string) error {
 	return fmt.Errorf("%s: %s", how, strings.Join(ready, ", "))
 }
 
-// verdict returns the error, with its exit code, for how the council ended.
 func (c *councilCmd) verdict(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -204,7 +193,6 @@ func (c *councilCmd) shortfall() int {
 	return code
 }
 
-// finish shows how the command ends.
 func (c *councilCmd) finish(err error) error {
 	if c.view == nil {
 		c.view = c.newView(func() {})
@@ -214,6 +202,6 @@ func (c *councilCmd) finish(err error) error {
 	if c.ended.Members != nil {
 		status = c.ended.Status
 	}
-	c.view.end(status, code, message)
+	c.view.end(status, code, message, "")
 	return err
 }

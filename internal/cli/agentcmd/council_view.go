@@ -1,6 +1,7 @@
 package agentcmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,34 +11,29 @@ import (
 
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
-	"github.com/ridethrough/ridethrough/internal/cli/screen"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
-	"github.com/ridethrough/ridethrough/internal/terminal/members"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// councilView shows a council.
 type councilView interface {
 	show(council.Event) // one event after the other
-	// end is called last; message is of an error that no event has reported.
-	end(status turn.Status, code int, message string)
-	// broken returns the first error of writing.
-	broken() error
+	ending
 }
 
-// newView returns the view that flags choose. unread is called when the answer cannot be written any more.
+// newView returns the view that the flags select. It calls unread once the answer can no longer be written.
 func (c *councilCmd) newView(unread func()) councilView {
 	if c.json {
-		return &councilJSON{jsonView: jsonView{w: command.JSON(c.streams.Out), unread: unread, turn: c.id}}
+		return &councilJSON{jsonView: jsonView{w: command.JSON(c.Streams.Out), unread: unread, turn: c.id}}
 	}
-	v := newTextView(c.streams, c.plain, unread)
+	v := newTextView(c.Streams, c.plain, unread)
 	return &councilTable{textView: v, answers: c.answers, judged: c.judge != ""}
 }
 
-// queueEvents shows events in order on a goroutine of their own, so that a slow reader does not delay the
-// members. over waits until all are shown; no event may follow.
+// queueEvents shows events in order on its own goroutine, so that a slow reader does not delay the members. over
+// waits until all are shown; no event may follow.
 func queueEvents(show func(council.Event)) (queue func(council.Event), over func()) {
 	var mu sync.Mutex
 	var queued []council.Event
@@ -66,17 +62,12 @@ func queueEvents(show func(council.Event)) (queue func(council.Event), over func
 	return queue, func() { close(news); <-shown }
 }
 
-// councilJSON shows a council as events, one JSON object per line.
 type councilJSON struct{ jsonView }
 
 func (l *councilJSON) show(e council.Event) { l.write(council.Body(l.turn, e)) }
 
-func (l *councilJSON) end(status turn.Status, code int, message string) {
-	l.jsonView.end(status, code, message, "")
-}
-
-// councilTable shows a line for each member: redrawn in place on a terminal,
-// otherwise appended whenever the member changes.
+// councilTable shows a line per member: redrawn in place on a terminal, otherwise appended whenever the member
+// changes.
 type councilTable struct {
 	*textView         // of the judge's turn
 	answers      bool // of the members are shown in any case
@@ -85,8 +76,7 @@ type councilTable struct {
 	failed       bool // the judge's error was shown
 	quorum       int
 
-	over chan struct{} // closed when the lines are not redrawn any more; nil: they are not
-	wg   sync.WaitGroup
+	over func() // ends the redrawing; nil: the lines are not redrawn
 
 	mu        sync.Mutex // guards the fields below
 	names     []string
@@ -106,7 +96,7 @@ func (t *councilTable) show(e council.Event) {
 		t.until = time.Now().Add(e.Grace)
 		t.mu.Unlock()
 		if !t.screen.Live {
-			t.note(screen.Faint, "%s", members.GraceLine(e.Quorum, e.Grace, screen.Endless))
+			t.note(command.Faint, "%s", GraceLine(e.Quorum, e.Grace, command.Endless))
 		}
 	case e.Turn != nil:
 		t.judge(e.Turn)
@@ -116,43 +106,29 @@ func (t *councilTable) show(e council.Event) {
 	}
 }
 
-func (t *councilTable) end(turn.Status, int, string) {}
+func (t *councilTable) end(turn.Status, int, string, string) {}
 
-// open begins the table.
 func (t *councilTable) open(c *council.Council) {
 	n := len(c.Members)
 	models := make([]llm.Name, n)
 	for i, m := range c.Members {
 		models[i] = m.Model.Name()
 	}
-	t.names, t.quorum = members.Names(models), c.Quorum
+	t.names, t.quorum = MemberNames(models), c.Quorum
 	t.members, t.changedAt = make([]council.Member, n), make([]time.Time, n)
 	if !t.judged {
 		judge := fmt.Sprintf("· the judge is %s, the first member's model; --judge names another", printable.Line(c.Aggregator.Model.Name().String()))
-		for _, line := range screen.Fold(judge, t.screen.Columns()) {
-			t.note(screen.Faint, "%s", line)
+		for line := range strings.SplitSeq(text.Wrap(judge, t.screen.Columns()), "\n") {
+			t.note(command.Faint, "%s", line)
 		}
 	}
 	if !t.screen.Live {
 		return
 	}
-	t.over = make(chan struct{})
-	t.wg.Go(func() {
-		ticker := time.NewTicker(100 * time.Millisecond)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-t.over:
-				return
-			case <-ticker.C:
-				t.redraw()
-			}
-		}
-	})
+	t.over = t.screen.Redraw(context.Background(), t.redraw)
 }
 
-// change updates a member. Where lines are only appended, it adds one, and one
-// every 30 seconds while the member waits.
+// change updates a member. Without redrawing, it adds a line, and one every 30 seconds while the member waits.
 func (t *councilTable) change(m council.Member, unchanged bool) {
 	t.mu.Lock()
 	if from := t.members[m.Index].Name; from != m.Name && from != (llm.Name{}) { // a fallback has taken over
@@ -164,27 +140,25 @@ func (t *councilTable) change(m council.Member, unchanged bool) {
 	case t.screen.Live:
 		t.redraw()
 	case !unchanged || m.State == council.Waiting:
-		t.note(colorOf(m), "%s", members.Line(t.names[m.Index], m, screen.Endless))
+		t.note(memberColors[m.State], "%s", MemberLine(t.names[m.Index], m, command.Endless))
 	}
 }
 
-// redraw redraws the lines.
 func (t *councilTable) redraw() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	width, height := t.screen.Size()
 	rows, now := t.lines(width), t.current()
-	for _, line := range members.SharedWaitLines(now, width) {
-		rows = append(rows, screen.Row{Color: screen.Amber, Text: line})
+	for _, line := range SharedWaitLines(now, width) {
+		rows = append(rows, command.Row{Color: command.Amber, Text: line})
 	}
 	if !t.until.IsZero() {
-		rows = append(rows, screen.Row{Color: screen.Faint, Text: members.GraceLine(now, time.Until(t.until), width)})
+		rows = append(rows, command.Row{Color: command.Faint, Text: GraceLine(now, time.Until(t.until), width)})
 	}
-	rows = append(rows, screen.Row{Color: screen.Faint, Text: "Press Ctrl+C to cancel"})
+	rows = append(rows, command.Row{Color: command.Faint, Text: "Press Ctrl+C to cancel"})
 	t.screen.Rows(rows[max(0, len(rows)-height+1):]...)
 }
 
-// current returns the members with the time that has passed.
 func (t *councilTable) current() []council.Member {
 	now := slices.Clone(t.members)
 	for i := range now {
@@ -196,39 +170,26 @@ func (t *councilTable) current() []council.Member {
 	return now
 }
 
-// lines returns a line for each member that has begun.
-func (t *councilTable) lines(width int) (rows []screen.Row) {
+func (t *councilTable) lines(width int) (rows []command.Row) {
 	for i, v := range t.current() {
 		if v.State != "" {
-			rows = append(rows, screen.Row{Color: colorOf(v), Text: members.Line(t.names[i], v, width)})
+			rows = append(rows, command.Row{Color: memberColors[v.State], Text: MemberLine(t.names[i], v, width)})
 		}
 	}
 	return rows
 }
 
-// colorOf returns the color of a member's line.
-func colorOf(v council.Member) string {
-	switch v.State {
-	case council.Waiting:
-		return screen.Amber
-	case council.Answered:
-		return screen.Green
-	case council.Failed:
-		return screen.Red
-	case council.CutOff:
-		return screen.Faint
-	}
-	return ""
+var memberColors = map[council.State]string{
+	council.Waiting: command.Amber, council.Answered: command.Green, council.Failed: command.Red, council.CutOff: command.Faint,
 }
 
-// judge shows an event of the judge's turn.
 func (t *councilTable) judge(e turn.Event) {
 	switch e.(type) {
 	case turn.Start:
 		t.stopRedraw()
 		if t.answers {
 			t.printAnswers(t.members)
-			t.note(screen.Faint, "· the council answers:")
+			t.note(command.Faint, "· the council answers:")
 		}
 	case turn.Error:
 		t.failed = true
@@ -236,13 +197,11 @@ func (t *councilTable) judge(e turn.Event) {
 	t.textView.show(e)
 }
 
-// stopRedraw ends the redrawing and prints the last lines of the members.
 func (t *councilTable) stopRedraw() {
 	if t.over == nil {
 		return
 	}
-	close(t.over)
-	t.wg.Wait()
+	t.over()
 	t.over = nil
 	t.screen.Rows()
 	for _, r := range t.lines(t.screen.Columns()) {
@@ -250,24 +209,23 @@ func (t *councilTable) stopRedraw() {
 	}
 }
 
-// close shows how the council has ended, unless that was shown already, and the
-// members' answers if there is no merged one.
+// close shows how the council has ended, unless that was shown already, and the members' answers if there is no
+// merged one.
 func (t *councilTable) close(r *council.Result, err error) {
 	switch {
 	case r.Status == turn.Aborted && r.Aggregator.State == "":
 		t.note("", display.Canceled)
 	case errors.Is(err, council.ErrQuorum):
-		t.note(screen.Red, "%s", members.ShortfallHeadline(r.Members, t.quorum))
+		t.note(command.Red, "%s", ShortfallHeadline(r.Members, t.quorum))
 		t.details(r.Members)
 	case r.Status == turn.Failed && !t.failed:
-		t.note(screen.Red, "%s", printable.Line("Failed: "+err.Error()))
+		t.note(command.Red, "%s", printable.Line("Failed: "+err.Error()))
 	}
 	if t.answers || err != nil {
 		t.printAnswers(r.Members)
 	}
 }
 
-// details prints the providers' errors of failed members.
 func (t *councilTable) details(members []council.Member) {
 	for i, v := range members {
 		if v.State == council.Failed {
@@ -276,7 +234,6 @@ func (t *councilTable) details(members []council.Member) {
 	}
 }
 
-// printAnswers prints the members' answers, once.
 func (t *councilTable) printAnswers(members []council.Member) {
 	if t.answersShown {
 		return
@@ -284,7 +241,7 @@ func (t *councilTable) printAnswers(members []council.Member) {
 	t.answersShown = true
 	for i, v := range members {
 		if v.State == council.Answered {
-			t.note(screen.Faint, "· %s answered:", t.names[i])
+			t.note(command.Faint, "· %s answered:", t.names[i])
 			t.note("", "%s", strings.TrimSpace(printable.Text(v.Text)))
 		}
 	}

@@ -6,24 +6,24 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
-	"github.com/ridethrough/ridethrough/internal/operation/turns"
 )
 
-// observe returns what logs the turns of a face, exports their spans as the OTEL_ variables ask, and serves their
-// metrics at an address; "": nowhere. end exports the last spans.
-func observe(ctx context.Context, s command.Streams, face string, log *slog.Logger, metrics string) (watcher *turns.Watcher, end func(), err error) {
+// observe returns a recorder that logs the turns of a face, exports their spans as the OTEL_ variables ask, and
+// serves their metrics at an address unless that is "". end exports the last spans.
+func observe(ctx context.Context, s command.Streams, face string, log *slog.Logger, metrics string) (watcher *TurnWatcher, end func(), err error) {
 	t, err := telemetry.New(ctx, telemetry.Config{Log: log, Version: command.Version(), Env: s.Env})
 	if err != nil && log != nil {
 		log.Warn("spans are not exported", "error", err.Error())
 	}
 	t.ShowWaiting(face)
-	watcher = turns.New(face, t.Watch)
+	watcher = NewTurnWatcher(face, t.Watch)
 	watcher.Group = t.Group
 	stop := func() {}
 	if metrics != "" {
@@ -35,10 +35,8 @@ func observe(ctx context.Context, s command.Streams, face string, log *slog.Logg
 	return watcher, func() { stop(); t.Flush(ctx) }, nil
 }
 
-// traceparent returns the span in which the command was started, as the variable for it says; "": none.
 func traceparent(s command.Streams) string { return s.Env("TRACEPARENT") }
 
-// errorLog returns the log to standard error that a flag --log chooses; nil: none.
 func errorLog(s command.Streams, level string) (*slog.Logger, error) {
 	if level == "" {
 		return nil, nil
@@ -50,15 +48,13 @@ func errorLog(s command.Streams, level string) (*slog.Logger, error) {
 	return command.Logger(s.Err, l), nil
 }
 
-// metricsFlag adds the flag for the address of a command's metrics.
 func metricsFlag(cmd *cobra.Command, addr *string) {
 	cmd.Flags().StringVar(addr, "metrics", "", "serve metrics for Prometheus at this `ADDR` of the machine, such as 127.0.0.1:9464, while the command runs")
 }
 
-// metricsTime bounds the header of a scrape.
 const metricsTime = 10 * time.Second
 
-// serveMetrics serves metrics at an address of this machine, where `serve` has them, until stop is called.
+// serveMetrics serves metrics on this machine at the same path as `serve`, until stop is called.
 func serveMetrics(s command.Streams, addr string, metrics http.Handler) (stop func(), err error) {
 	if host, _, err := net.SplitHostPort(addr); err != nil || !command.IsLoopback(host) {
 		return nil, fmt.Errorf("--metrics %q: want an address of this machine with a port, such as 127.0.0.1:9464", addr)
@@ -69,7 +65,7 @@ func serveMetrics(s command.Streams, addr string, metrics http.Handler) (stop fu
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /-/metrics", func(w http.ResponseWriter, r *http.Request) {
-		if !command.IsLoopback(hostname(r.Host)) { // a page of a browser here has made up a name for this machine
+		if !command.IsLoopback((&url.URL{Host: r.Host}).Hostname()) { // a page of a browser here has made up a name for this machine
 			http.Error(w, "this address has another name", http.StatusMisdirectedRequest)
 			return
 		}
@@ -83,12 +79,4 @@ func serveMetrics(s command.Streams, addr string, metrics http.Handler) (stop fu
 	}()
 	fmt.Fprintf(s.Err, "metrics: http://%s/-/metrics\n", l.Addr())
 	return func() { _ = server.Close(); <-ended }, nil
-}
-
-// hostname returns a host without its port.
-func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		return name
-	}
-	return host
 }

@@ -16,9 +16,9 @@ import (
 // maxPrompt is the longest prompt in bytes, that of a request.
 const maxPrompt = 32 << 20
 
-// readPrompt returns the user's prompt: the arguments, followed by standard input if
-// one of them is "-" or if there are none and standard input is not a terminal.
-// Otherwise standard input is not read, since it may never end.
+// readPrompt returns the user's prompt: the arguments, followed by standard input if an argument is "-", or if
+// there are no arguments and standard input is no terminal. Otherwise it does not read standard input, which may
+// never end.
 func readPrompt(ctx context.Context, s command.Streams, args []string, optional bool) (string, error) {
 	var words []string
 	piped := len(args) == 0 && !optional && !command.IsTerminal(s.In)
@@ -43,9 +43,8 @@ func readPrompt(ctx context.Context, s command.Streams, args []string, optional 
 	return strings.ToValidUTF8(text, "\uFFFD"), nil
 }
 
-// prompt returns the prompt of a run, with the files that are attached to it.
 func (c *runCmd) prompt(ctx context.Context, args []string) (text string, images []llm.Image, err error) {
-	text, err = readPrompt(ctx, c.streams, args, c.continued != "")
+	text, err = readPrompt(ctx, c.Streams, args, c.continued != "")
 	if err != nil {
 		return "", nil, err
 	}
@@ -66,7 +65,6 @@ func (c *runCmd) prompt(ctx context.Context, args []string) (text string, images
 	return strings.TrimPrefix(text, "\n\n"), images, nil
 }
 
-// standardInput reads standard input until it or ctx ends.
 func standardInput(ctx context.Context, in io.Reader) (string, error) {
 	var text []byte
 	var err error

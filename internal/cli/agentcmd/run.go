@@ -1,5 +1,7 @@
 // Package agentcmd has the commands that ask models: chat, run and council. It
 // also adds conversations to what `serve` serves.
+//
+// It has many files because it joins the parts of three commands and of a server.
 package agentcmd
 
 import (
@@ -19,17 +21,15 @@ import (
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
-	"github.com/ridethrough/ridethrough/internal/cli/outlook"
-	"github.com/ridethrough/ridethrough/internal/cli/screen"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
-	"github.com/ridethrough/ridethrough/internal/operation/turns"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
 // Run returns the command `run`.
 func Run(s command.Streams) *cobra.Command {
-	c := &runCmd{streams: s}
+	c := &runCmd{Flags: configflags.Flags{Streams: s}}
 	cmd := &cobra.Command{
 		Use:   "run [PROMPT]",
 		Short: "Run an agent on one prompt, through provider outages",
@@ -46,30 +46,21 @@ func Run(s command.Streams) *cobra.Command {
 		Example: "  ridethrough run -m anthropic/claude-opus-4-5 \"Why is the sky blue?\"\n" +
 			"  git diff | ridethrough run -m openai/gpt-5 --policy patient --max-wait 8h \"Review this.\" -\n" +
 			"  ridethrough run -m ollama/qwen3 --files . --json \"What does this program do?\"",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c.settings = configflags.Flags{Command: cmd, Streams: s}
-			return c.finish(c.run(cmd.Context(), args))
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.finish(c.run(cmd.Context(), args)) },
 	}
 	c.flags(cmd)
-	cmd.SetFlagErrorFunc(c.flagError)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if c.json { // the exit event reports the error too
+			c.view = c.newView(func() {})
+			err = c.finish(err)
+		}
+		return err
+	})
 	return cmd
 }
 
-// flagError ends a command with a wrong flag. With --json, the exit event reports the error too.
-func (c *runCmd) flagError(_ *cobra.Command, err error) error {
-	if !c.json {
-		return err
-	}
-	c.view = c.newView(func() {})
-	return c.finish(err)
-}
-
-// runCmd is a call of `run`.
 type runCmd struct {
-	streams  command.Streams
-	settings configflags.Flags
-
+	configflags.Flags
 	modelFlags
 	maxWait   time.Duration
 	maxTokens int
@@ -94,38 +85,34 @@ type runCmd struct {
 	saved     string        // the file that has the turn; "": none
 }
 
-// modelFlags are the flags about models.
 type modelFlags struct {
 	model, system, effort string
 	fallback              []string
 	patience              time.Duration
 }
 
-// flags adds them to a command.
-func (c *modelFlags) flags(cmd *cobra.Command) {
+// flags adds the flags to a command whose calls have a preset by default.
+func (c *modelFlags) flags(cmd *cobra.Command, preset string) {
 	f := cmd.Flags()
 	f.StringVarP(&c.model, "model", "m", "", "the model, as PROVIDER/MODEL, where PROVIDER may be an upstream of the configuration [RIDETHROUGH_MODEL]")
 	f.StringArrayVar(&c.fallback, "fallback", nil, "a model that takes over when the previous one stays down; repeatable (default those of the upstream)")
 	f.DurationVar(&c.patience, "patience", 0, "how long a model may fail before its fallback takes over")
-	f.String("policy", "interactive", "the retry policy: a preset, one from the configuration, none, or a file with one [RIDETHROUGH_POLICY]")
+	f.String("policy", preset, "the retry policy: a preset, one from the configuration, none, or a file with one [RIDETHROUGH_POLICY]")
 	f.StringVar(&c.system, "system", "", "the system prompt, or @FILE")
 	f.StringVar(&c.effort, "effort", "", "the reasoning effort: low, medium or high (default the model's own)")
 }
 
-// outputFlags are the flags about what is written.
 type outputFlags struct{ json, plain bool }
 
-// flags adds them to a command.
 func (o *outputFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print events to standard output, one JSON object per line; the last one is the exit event")
 	f.BoolVar(&o.plain, "plain", false, "only append lines, never redraw them")
 }
 
-// flags adds the command's flags.
 func (c *runCmd) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	c.modelFlags.flags(cmd)
+	c.modelFlags.flags(cmd, "interactive")
 	f.DurationVar(&c.maxWait, "max-wait", maxWait, "the longest total wait; 0 for the policy's limit [RIDETHROUGH_MAX_WAIT]")
 	f.IntVar(&c.maxTokens, "max-tokens", 0, "the longest answer in tokens; 0 for the provider's default")
 	f.BoolVar(&c.whole, "whole", false, "request whole answers instead of streams")
@@ -139,16 +126,11 @@ func (c *runCmd) flags(cmd *cobra.Command) {
 	f.StringVar(&c.server, "server", "", "`URL` of a running ridethrough serve that runs and stores the turn, such as http://127.0.0.1:8484 [RIDETHROUGH_SERVER]")
 	f.StringVar(&c.log, "log", "", "log to standard error from this level up: debug, info, warn or error (default no log)")
 	metricsFlag(cmd, &c.metrics)
-	c.configFlag(cmd)
+	c.AddFile(cmd)
 }
 
-// configFlag adds the flag for the configuration file.
-func (c *runCmd) configFlag(cmd *cobra.Command) {
-	(&configflags.Flags{Streams: c.streams}).AddFile(cmd)
-}
-
-// conflict returns an error for flags that cannot be combined. Cobra's own check
-// would come before the view that --json needs.
+// conflict returns an error for flags that cannot be combined. Cobra would check too early: --json needs its view
+// first.
 func (c *runCmd) conflict() error {
 	switch {
 	case c.json && c.reasoning:
@@ -161,19 +143,20 @@ func (c *runCmd) conflict() error {
 	return nil
 }
 
-// view shows a turn.
 type view interface {
 	show(turn.Event)
+	ending
+}
+
+type ending interface {
 	// end is called last; message is of an error that no event has reported.
 	end(status turn.Status, code int, message, saved string)
 	// broken returns the first error of writing.
 	broken() error
 }
 
-// errNotWritten ends a turn whose answer cannot be written any more.
 var errNotWritten = errors.New("the answer cannot be written")
 
-// run runs the turn here, or at a server.
 func (c *runCmd) run(ctx context.Context, args []string) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a closed pipe is handled as a write error
 	ctx, unread := context.WithCancelCause(ctx)
@@ -189,7 +172,7 @@ func (c *runCmd) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	log, err := errorLog(c.streams, c.log)
+	log, err := errorLog(c.Streams, c.log)
 	if err != nil {
 		return err
 	}
@@ -215,19 +198,18 @@ func (c *runCmd) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	watcher, flush, err := observe(ctx, c.streams, turns.Run, log, c.metrics)
+	watcher, flush, err := observe(ctx, c.Streams, RunFace, log, c.metrics)
 	if err != nil {
 		return err
 	}
 	defer flush()
-	ag.Persist, ag.OnReport = file.append, watcher.Turn(file.turnOf(input), traceparent(c.streams))
+	ag.Persist, ag.OnReport = file.append, watcher.Turn(file.turnOf(input), traceparent(c.Streams))
 	return c.drive(ctx, ag, file.state, input)
 }
 
-// openTools opens the tools of an agent.
 func (c *runCmd) openTools(ctx context.Context, ag *agent.Agent) (end func(), err error) {
 	ctx, left := context.WithCancel(ctx)
-	box, err := c.tools.toolbox(&c.config, c.streams, c.streams.Err, slog.New(slog.DiscardHandler))
+	box, err := c.tools.toolbox(&c.config, c.Streams, c.Streams.Err, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return left, err
 	}
@@ -241,7 +223,6 @@ func (c *runCmd) openTools(ctx context.Context, ag *agent.Agent) (end func(), er
 	return end, command.Failed(err)
 }
 
-// drive runs the turn and shows it.
 func (c *runCmd) drive(ctx context.Context, w agent.Agent, s turn.State, input []turn.Event) error {
 	for e, err := range w.Run(ctx, s, input...) {
 		if err != nil {
@@ -255,16 +236,18 @@ func (c *runCmd) drive(ctx context.Context, w agent.Agent, s turn.State, input [
 	return c.verdict(ctx)
 }
 
-// show shows an event and records how the turn ends.
 func (c *runCmd) show(e turn.Event) {
 	switch e := e.(type) {
 	case turn.Retry:
 		if v, ok := c.view.(*textView); ok && c.cut {
-			v.note(screen.Faint, "· waits %s in all, as --max-wait is not set; --max-wait 0 waits as long as the policy", outlook.Duration(c.maxWait))
+			v.note(command.Faint, "· waits %s in all, as --max-wait is not set; --max-wait 0 waits as long as the policy", configflags.Duration(c.maxWait))
 		}
 		c.cut = false
 	case turn.ApprovalRequested:
-		c.showApproval(e)
+		if v, ok := c.view.(*textView); ok && c.serverURL() != "" {
+			v.note(command.Amber, "? %s needs approval; answer on the page, or with: ridethrough chat --server %s --continue=%s",
+				printable.Line(e.Name), quoted(c.serverURL()), quoted(c.at))
+		}
 	case turn.Error:
 		c.cause = e
 	case turn.Sealed:
@@ -273,7 +256,6 @@ func (c *runCmd) show(e turn.Event) {
 	c.view.show(e)
 }
 
-// verdict returns the error, with its exit code, for how the turn ended.
 func (c *runCmd) verdict(ctx context.Context) error {
 	switch broken := c.view.broken(); {
 	case broken != nil:
@@ -286,8 +268,8 @@ func (c *runCmd) verdict(ctx context.Context) error {
 	return nil
 }
 
-// writeError returns the error of an answer that could not be written. A closed
-// pipe has the exit code of SIGPIPE, as for other programs.
+// writeError returns the error of an answer that could not be written. A closed pipe exits with the code of
+// SIGPIPE, as other programs do.
 func writeError(err error) error {
 	code := command.ExitFailed
 	if readerLeft(err) {
@@ -296,19 +278,15 @@ func writeError(err error) error {
 	return command.WithCode(fmt.Errorf("%w: %w", errNotWritten, err), code)
 }
 
-// delivered reports whether the answer was written as far as its reader wanted it.
-func (c *runCmd) delivered() bool {
+// completed reports whether there is nothing to continue: the turn is done, and its answer written as far as its
+// reader wanted it.
+func (c *runCmd) completed() bool {
 	err := c.view.broken()
-	return err == nil || readerLeft(err)
+	return c.ended.Status == turn.Done && (err == nil || readerLeft(err))
 }
 
-// completed reports whether the turn is done and its answer delivered: there is nothing to continue.
-func (c *runCmd) completed() bool { return c.ended.Status == turn.Done && c.delivered() }
-
-// readerLeft reports whether a write failed because the reader closed the pipe.
 func readerLeft(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
-// finish shows how the command ends.
 func (c *runCmd) finish(err error) error {
 	code, message := command.Outcome(err)
 	status := c.ended.Status

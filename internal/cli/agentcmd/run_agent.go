@@ -16,10 +16,10 @@ import (
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
-	"github.com/ridethrough/ridethrough/internal/cli/outlook"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
@@ -29,7 +29,6 @@ import (
 // maxWait is the default of --max-wait, so that scripts do not hang.
 const maxWait = 10 * time.Minute
 
-// newAgent returns the agent of the turn, without its tools and storage.
 func (c *runCmd) newAgent() (w agent.Agent, err error) {
 	agents, err := c.agents()
 	if err != nil {
@@ -40,8 +39,8 @@ func (c *runCmd) newAgent() (w agent.Agent, err error) {
 	}
 	s := conversation.Settings{Model: c.model, Fallback: c.fallback, Patience: wire.Millis(c.patience)}
 	const variable = "RIDETHROUGH_MODEL"
-	if s.Model = cmp.Or(c.model, c.streams.Env(variable)); s.Model == "" {
-		return w, command.WithCode(noModel(app.Suggestions(c.streams.Env)), command.ExitConfig)
+	if s.Model = cmp.Or(c.model, c.Streams.Env(variable)); s.Model == "" {
+		return w, command.WithCode(noModel(app.Suggestions(c.Streams.Env)), command.ExitConfig)
 	}
 	if s.System, err = readSystem(c.system); err != nil {
 		return w, err
@@ -63,9 +62,8 @@ func (c *runCmd) newAgent() (w agent.Agent, err error) {
 	return w, nil
 }
 
-// agents returns what makes the agent, with --max-wait applied.
 func (c *runCmd) agents() (app.Agents, error) {
-	conf, err := c.settings.ForUser("interactive", "run")
+	conf, err := c.ForUser("interactive", "run")
 	if err != nil {
 		return app.Agents{}, err
 	}
@@ -73,20 +71,20 @@ func (c *runCmd) agents() (app.Agents, error) {
 	if c.maxWait, err = c.maxTotalWait(); err != nil {
 		return app.Agents{}, err
 	}
-	models := app.NewModels(c.streams.Env, func() *config.Config { return &c.config }, c.settings.Faults(&c.config))
+	models := app.NewModels(c.Streams.Env, func() *config.Config { return &c.config }, c.Faults(&c.config))
 	return app.Agents{Models: models, Bound: func(p policy.Policy) policy.Policy {
-		limited := capped(p, c.maxWait)
+		limited := p.Capped(c.maxWait)
 		if limited.MaxWait != p.MaxWait {
 			c.unlimited = p
-			chosen := c.settings.Command.Flags().Changed("max-wait") || c.streams.Env("RIDETHROUGH_MAX_WAIT") != ""
+			chosen := c.Command.Flags().Changed("max-wait") || c.Streams.Env("RIDETHROUGH_MAX_WAIT") != ""
 			c.cut = !chosen && (p.Retries == policy.Unlimited || limited.Retries < p.Retries)
 		}
 		return limited
 	}}, nil
 }
 
-// modelError adds the exit code to an error about credentials or the environment.
-// An error about the model's name stays one of usage.
+// modelError adds the exit code to an error about credentials or the environment. An error in the model's name
+// remains a usage error.
 func modelError(err error) error {
 	switch {
 	case errors.Is(err, app.ErrCredentials):
@@ -99,17 +97,16 @@ func modelError(err error) error {
 	return err
 }
 
-// noModel returns the error of a command without a model.
 func noModel(ready []string) error {
 	const how = "no model; choose one with -m PROVIDER/MODEL or RIDETHROUGH_MODEL"
 	if len(ready) == 0 {
-		return fmt.Errorf("%s, where PROVIDER is one of %s", how, command.List(app.Providers()))
+		return fmt.Errorf("%s, where PROVIDER is one of %s", how, text.And(app.Providers()))
 	}
 	return fmt.Errorf("%s: %s", how, strings.Join(ready, ", "))
 }
 
-// waitLimit says which limit on waiting has ended the turn: --max-wait, or how long a wait the provider may ask
-// for; "": neither has.
+// waitLimit says which limit on waiting has ended the turn: --max-wait, or the longest wait that a provider may ask
+// for; "": neither.
 func (c *runCmd) waitLimit(e turn.Error) string {
 	if e.Fault == nil {
 		return ""
@@ -117,7 +114,7 @@ func (c *runCmd) waitLimit(e turn.Error) string {
 	now := time.Now()
 	run := policy.Run{Tries: e.Retries, Slept: e.Waited, Started: now.Add(-e.Waited)}
 	if _, v := c.unlimited.Next(run, e.Fault, e.Committed(), now, 0); v.Stop == "" {
-		return "the next retry would exceed --max-wait " + outlook.Duration(c.maxWait)
+		return "the next retry would exceed --max-wait " + configflags.Duration(c.maxWait)
 	}
 	if c.serverURL() == "" && c.maxWait > 0 && c.maxWait < e.Waited+e.RetryAfter {
 		return display.LongerWait(e, " with --max-wait 0")
@@ -125,11 +122,11 @@ func (c *runCmd) waitLimit(e turn.Error) string {
 	return display.LongerWait(e, "")
 }
 
-// maxTotalWait returns the longest total wait; 0: the policy's limit.
+// maxTotalWait returns the longest total wait; 0: the policy's limit applies.
 func (c *runCmd) maxTotalWait() (time.Duration, error) {
 	const variable = "RIDETHROUGH_MAX_WAIT"
-	wait, text := c.maxWait, c.streams.Env(variable)
-	if text != "" && !c.settings.Command.Flags().Changed("max-wait") {
+	wait, text := c.maxWait, c.Streams.Env(variable)
+	if text != "" && !c.Command.Flags().Changed("max-wait") {
 		var err error
 		if wait, err = time.ParseDuration(text); err != nil || wait < 0 {
 			return 0, command.Misconfigured(variable, fmt.Errorf("%q; want a time such as 10m", text))
@@ -141,31 +138,6 @@ func (c *runCmd) maxTotalWait() (time.Duration, error) {
 	return wait, nil
 }
 
-// capped returns a policy whose total wait is at most bound; 0: unchanged. It
-// lowers the number of retries to those that fit, since the user reads it.
-func capped(p policy.Policy, bound time.Duration) policy.Policy {
-	if bound == 0 || p.MaxWait > 0 && p.MaxWait <= bound {
-		return p
-	}
-	p.MaxWait = bound
-	if p.Retries == policy.Unlimited {
-		return p
-	}
-	even := p
-	even.Backoff.Jitter, even.RetryOn = policy.Jitter{}, fault.Transient
-	run, refused := policy.Run{}, &fault.Error{Kind: fault.Overloaded}
-	for n := range p.Retries {
-		next, v := even.Next(run, refused, false, time.Time{}, 0)
-		if v.Stop != "" {
-			p.Retries = max(n, 1) // a Retry-After may be shorter
-			break
-		}
-		run = next
-	}
-	return p
-}
-
-// readSystem returns the system prompt of a flag, which is the text or @FILE.
 func readSystem(system string) (string, error) {
 	name, isFile := strings.CutPrefix(system, "@")
 	if !isFile {
@@ -178,15 +150,13 @@ func readSystem(system string) (string, error) {
 	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
 }
 
-// badLevel returns the error of an unknown log level.
 func badLevel(not string) error {
 	return fmt.Errorf("--log %q: want a level: debug, info, warn or error", not)
 }
 
-// promptLine is how many characters of a tool call are shown for approval: about one screen.
+// promptLine bounds how much of a tool call is shown for approval: about one screen of characters.
 const promptLine = 2000
 
-// approve asks the user at the terminal whether a tool may change things.
 func (c *runCmd) approve(ctx context.Context, call turn.ApprovalRequested) (turn.Decision, error) {
 	denied := errors.New("no terminal to ask for approval (--yes allows it)")
 	if c.json {
@@ -214,8 +184,8 @@ func (c *runCmd) approve(ctx context.Context, call turn.ApprovalRequested) (turn
 	}
 }
 
-// exitOf returns the exit code of a failed turn. A turn with a partial answer is
-// not worth the same command again, so it has failed.
+// exitOf returns the exit code of a failed turn. A turn with a partial answer is not worth repeating, so it has
+// failed.
 func exitOf(e turn.Error) int {
 	switch {
 	case e.Kind == fault.Auth.String():

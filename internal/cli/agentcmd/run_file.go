@@ -15,7 +15,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
-	"github.com/ridethrough/ridethrough/internal/operation/archive"
+	"github.com/ridethrough/ridethrough/internal/operation/transfer"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -23,7 +23,6 @@ import (
 // latest is the value of --continue without a conversation.
 const latest = "latest"
 
-// continueFlag adds the flag that names the conversation to continue.
 func continueFlag(cmd *cobra.Command, to *string, which string) {
 	cmd.Flags().StringVarP(to, "continue", "c", "", "continue the `CONVERSATION`, "+which+"; without a value the latest one")
 	cmd.Flags().Lookup("continue").NoOptDefVal = latest
@@ -32,7 +31,7 @@ func continueFlag(cmd *cobra.Command, to *string, which string) {
 // isID matches what [conversation.NewID] returns.
 var isID = regexp.MustCompile(`^\d{8}-\d{6}-[a-z2-7]{10}$`)
 
-// checkContinue refuses a conversation that stands where the prompt belongs, behind a space.
+// checkContinue refuses a conversation that was given after a space, in the place of the prompt.
 func checkContinue(continued string, args []string) error {
 	if continued != latest || len(args) == 0 {
 		return nil
@@ -43,26 +42,26 @@ func checkContinue(continued string, args []string) error {
 	return nil
 }
 
-// conversationFile is the conversation of a run.
 type conversationFile struct {
-	file      *archive.File // nil: it is not stored
-	state     turn.State    // when it was opened
-	turnID    string        // of the turn in progress, or the last one; "": none
+	file      *transfer.File // nil: it is not stored
+	state     turn.State     // when it was opened
+	turnID    string         // of the turn in progress, or the last one; "": none
 	settings  conversation.Settings
 	temporary bool // the file is deleted when the turn is done
 	appended  bool // to the file
 }
 
-// open opens the conversation. A file for the case of a failure is optional: the
-// turn runs without it where the user has no state directory.
+// open opens the conversation. A file for the case of a failure is optional: without a state directory the turn
+// runs without it.
 func (c *runCmd) open() (*conversationFile, error) {
 	name, err := c.fileName()
 	if err != nil {
 		return nil, err
 	}
+	path, _ := filepath.Abs(name)
 	f := &conversationFile{
-		temporary: name == "" || c.isTemporary(name),
-		settings:  conversation.Settings{Model: cmp.Or(c.model, c.streams.Env("RIDETHROUGH_MODEL")), Fallback: c.fallback, System: c.system, Effort: c.effort, Agent: c.tools.agent, Dir: c.tools.dir},
+		temporary: name == "" || filepath.Dir(path) == c.savedDir(), // `run` has created it by itself
+		settings:  conversation.Settings{Model: cmp.Or(c.model, c.Streams.Env("RIDETHROUGH_MODEL")), Fallback: c.fallback, System: c.system, Effort: c.effort, Agent: c.tools.agent, Dir: c.tools.dir},
 	}
 	id := conversation.NewID()
 	if name == "" {
@@ -71,16 +70,19 @@ func (c *runCmd) open() (*conversationFile, error) {
 		}
 		name = filepath.Join(c.savedDir(), id+".jsonl")
 	}
-	if f.file, err = archive.OpenFile(name, id); err != nil {
+	if f.file, err = transfer.OpenFile(name, id); err != nil {
 		return nil, command.Failed(fmt.Errorf("open conversation: %w (--no-save stores nothing)", err))
 	}
-	if err := f.replay(); err != nil {
+	events, err := conversation.TurnEvents(f.file.Conversation().Records)
+	if err != nil {
 		return nil, command.Failed(errors.Join(fmt.Errorf("%s: %w", name, err), f.file.Close()))
+	}
+	for _, e := range events {
+		f.state, f.turnID = f.state.Apply(e.Event), e.TurnID
 	}
 	return f, nil
 }
 
-// fileName returns the file that flags name; "": none.
 func (c *runCmd) fileName() (string, error) {
 	name := c.continued
 	if name == latest {
@@ -96,7 +98,6 @@ func (c *runCmd) fileName() (string, error) {
 	return cmp.Or(c.save, name), nil
 }
 
-// latestSaved returns the file of the turn that was saved last; "": there is none.
 func (c *runCmd) latestSaved() (name string) {
 	var at time.Time
 	all, _ := filepath.Glob(filepath.Join(c.savedDir(), "*.jsonl"))
@@ -108,25 +109,8 @@ func (c *runCmd) latestSaved() (name string) {
 	return name
 }
 
-// isTemporary reports whether a file is one that `run` has created by itself.
-func (c *runCmd) isTemporary(name string) bool {
-	path, err := filepath.Abs(name)
-	return err == nil && filepath.Dir(path) == c.savedDir()
-}
+func (c *runCmd) savedDir() string { return c.Streams.StateFile("runs") }
 
-// savedDir returns the directory for unfinished turns; "": there is none.
-func (c *runCmd) savedDir() string { return c.streams.StateFile("runs") }
-
-// replay applies the events in the file.
-func (f *conversationFile) replay() error {
-	events, err := conversation.TurnEvents(f.file.Conversation().Records)
-	for _, e := range events {
-		f.state, f.turnID = f.state.Apply(e.Event), e.TurnID
-	}
-	return err
-}
-
-// append stores events.
 func (f *conversationFile) append(_ context.Context, events ...turn.Event) error {
 	if f.file == nil {
 		return nil
@@ -161,7 +145,6 @@ func (f *conversationFile) append(_ context.Context, events ...turn.Event) error
 	return err
 }
 
-// close returns the file that has the turn; "": none stays.
 func (f *conversationFile) close(done bool) string {
 	if f.file == nil {
 		return ""
@@ -177,8 +160,7 @@ func (f *conversationFile) close(done bool) string {
 	return f.file.Name()
 }
 
-// continueCommand returns the command that continues the conversation with the
-// same model and tools; "": there is none.
+// continueCommand returns the command that continues the conversation with the same model and tools, or "".
 func (c *runCmd) continueCommand() string {
 	switch {
 	case c.serverURL() != "" && c.continued != "" && c.ended.Status != turn.Done:
@@ -186,29 +168,28 @@ func (c *runCmd) continueCommand() string {
 	case c.saved == "" || c.completed():
 		return ""
 	}
-	args := []string{"ridethrough", "run"}
-	for _, f := range []struct {
-		name   string
-		values []string
-	}{
-		{"-m", []string{c.model}},
-		{"--fallback", c.fallback},
-		{"--system", []string{c.system}},
-		{"--agent", []string{c.tools.agent}},
-		{"--dir", []string{c.tools.dir}},
-		{"--files", []string{c.tools.files}},
-		{"--mcp", c.tools.mcp},
-	} {
-		for _, value := range f.values {
-			if value != "" {
-				args = append(args, f.name, quoted(value))
-			}
-		}
-	}
-	return strings.Join(append(args, "--continue="+quoted(c.saved)), " ")
+	line := commandLine{"ridethrough", "run"}
+	line.add("-m", c.model)
+	line.add("--fallback", c.fallback...)
+	line.add("--system", c.system)
+	c.tools.addTo(&line)
+	return line.continuing(c.saved)
 }
 
-// quoted quotes a word for a shell, if it needs that.
+type commandLine []string
+
+func (l *commandLine) add(flag string, values ...string) {
+	for _, value := range values {
+		if value != "" {
+			*l = append(*l, flag, quoted(value))
+		}
+	}
+}
+
+func (l commandLine) continuing(id string) string {
+	return strings.Join(append(l, "--continue="+quoted(id)), " ")
+}
+
 func quoted(word string) string {
 	if !strings.ContainsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n'\"\\$`!*?[]{}()<>|&;#~=", r) }) {
 		return word
@@ -216,7 +197,6 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// input returns the events that the run starts with.
 func (c *runCmd) input(ctx context.Context, f *conversationFile, args []string) ([]turn.Event, error) {
 	text, images, err := c.prompt(ctx, args)
 	switch {
@@ -234,15 +214,15 @@ func (c *runCmd) input(ctx context.Context, f *conversationFile, args []string) 
 	return nil, errors.New("the conversation is complete; give a prompt")
 }
 
-// inProgress reports whether a turn is in progress. A turn that has failed is
-// not, even if its seal is missing: its prompt is left for the next turn.
+// inProgress reports whether a turn is in progress. A failed turn is not, even if its seal is missing: the next
+// turn answers its prompt.
 func inProgress(s turn.State) bool {
 	seal, ended := s.Next().(turn.Seal)
 	return s.Next() != nil && !(ended && seal.Status == turn.Failed)
 }
 
-// unseenAnswer returns an answer that was complete when its process died, so that
-// the user may not have seen all of it; "": there is none.
+// unseenAnswer returns an answer that was complete when its process died, so that the user may not have seen all of
+// it, or "".
 func unseenAnswer(s turn.State) string {
 	if _, ended := s.Next().(turn.Seal); !ended || !inProgress(s) || len(s.Messages()) == 0 {
 		return ""
@@ -250,7 +230,6 @@ func unseenAnswer(s turn.State) string {
 	return s.Messages()[len(s.Messages())-1].Text()
 }
 
-// turnOf returns the id of the turn that an input begins, or of the one in progress.
 func (f *conversationFile) turnOf(input []turn.Event) string {
 	if len(input) > 0 {
 		if start, begins := input[0].(turn.Start); begins {

@@ -8,35 +8,31 @@ import (
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
-	"github.com/ridethrough/ridethrough/internal/cli/screen"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/client"
 	"github.com/ridethrough/ridethrough/internal/terminal/chat"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
-	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// stopTime is how long a server may take to end a turn that we have stopped.
+// stopTime is how long a server may take to end a turn that the user has stopped.
 const stopTime = 5 * time.Second
 
-// server returns the server on which the turn is to run; "": it runs here.
-func (c *runCmd) serverURL() string { return cmp.Or(c.server, c.streams.Env("RIDETHROUGH_SERVER")) }
+func (c *runCmd) serverURL() string { return cmp.Or(c.server, c.Streams.Env("RIDETHROUGH_SERVER")) }
 
-// checkServerFlags finds flags that are about a turn that runs here.
 func (c *runCmd) checkServerFlags() error {
 	if c.tools.local() || c.save+c.metrics != "" {
 		return errors.New("--files, --mcp, --yes, --save and --metrics cannot be combined with --server")
 	}
-	if c.whole || c.maxTokens != 0 || c.effort != "" || c.settings.Command.Flags().Changed("max-wait") {
+	if c.whole || c.maxTokens != 0 || c.effort != "" || c.Command.Flags().Changed("max-wait") {
 		return errors.New("--whole, --max-tokens, --effort and --max-wait cannot be combined with --server")
 	}
 	return nil
 }
 
-// runAtServer has the prompt answered by a server, where the turn continues whatever becomes of us.
+// runAtServer has a server answer the prompt. The turn continues there whatever happens to this process.
 func (c *runCmd) runAtServer(ctx context.Context, args []string) error {
 	if err := c.checkServerFlags(); err != nil {
 		return err
@@ -45,7 +41,7 @@ func (c *runCmd) runAtServer(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	server := client.Client{Base: c.serverURL(), Token: c.streams.Env("RIDETHROUGH_TOKEN")}
+	server := client.Client{Base: c.serverURL(), Token: c.Streams.Env("RIDETHROUGH_TOKEN")}
 	id, err := c.conversation(ctx, server)
 	if err != nil {
 		return serverError(err)
@@ -60,7 +56,6 @@ func (c *runCmd) runAtServer(ctx context.Context, args []string) error {
 	return err
 }
 
-// conversation returns the one that was named, or makes one.
 func (c *runCmd) conversation(ctx context.Context, server client.Client) (string, error) {
 	switch c.continued {
 	case "":
@@ -72,7 +67,7 @@ func (c *runCmd) conversation(ctx context.Context, server client.Client) (string
 	default:
 		return c.continued, nil
 	}
-	model := cmp.Or(c.model, c.streams.Env("RIDETHROUGH_MODEL"))
+	model := cmp.Or(c.model, c.Streams.Env("RIDETHROUGH_MODEL"))
 	if model == "" {
 		return "", command.WithCode(noModel(nil), command.ExitConfig)
 	}
@@ -80,8 +75,8 @@ func (c *runCmd) conversation(ctx context.Context, server client.Client) (string
 	if err != nil {
 		return "", err
 	}
-	name := c.streams.Env("RIDETHROUGH_POLICY")
-	if flag := c.settings.Command.Flags().Lookup("policy"); flag.Changed || name == "" {
+	name := c.Streams.Env("RIDETHROUGH_POLICY")
+	if flag := c.Command.Flags().Lookup("policy"); flag.Changed || name == "" {
 		name = flag.Value.String()
 	}
 	return server.Create(ctx, conversation.Settings{
@@ -90,7 +85,6 @@ func (c *runCmd) conversation(ctx context.Context, server client.Client) (string
 	})
 }
 
-// serverError adds the exit code to an error of a server.
 func serverError(err error) error {
 	if _, ok := errors.AsType[command.Error](err); ok {
 		return err
@@ -102,15 +96,6 @@ func serverError(err error) error {
 	return command.WithCode(err, code)
 }
 
-// showApproval says how a call is answered that waits for approval at the server.
-func (c *runCmd) showApproval(e turn.ApprovalRequested) {
-	if v, ok := c.view.(*textView); ok && c.serverURL() != "" {
-		v.note(screen.Amber, "? %s needs approval; answer on the page, or with: ridethrough chat --server %s --continue=%s",
-			printable.Line(e.Name), quoted(c.serverURL()), quoted(c.at))
-	}
-}
-
-// showPause says that the conversation is paused at the server, and how it is resumed, or that it goes on.
 func (c *runCmd) showPause(b wire.Body) {
 	_, paused := b.(wire.ConversationPaused)
 	switch v := c.view.(type) {
@@ -119,16 +104,16 @@ func (c *runCmd) showPause(b wire.Body) {
 	case *textView:
 		v.stopCountdown()
 		if !paused {
-			v.note(screen.Amber, "%s", display.Unpaused)
+			v.note(command.Amber, "%s", display.Unpaused)
 			return
 		}
-		v.note(screen.Amber, "▲ The conversation is paused; resume it on the page, or with /unpause in: ridethrough chat --server %s --continue=%s",
+		v.note(command.Amber, "▲ The conversation is paused; resume it on the page, or with /unpause in: ridethrough chat --server %s --continue=%s",
 			quoted(c.serverURL()), quoted(c.at))
 	}
 }
 
-// watch shows a turn until it is sealed: one with a new text, or without text the
-// turn in progress. When ctx ends, it stops the turn at the server.
+// watch shows a turn until it is sealed: that of a new text, or without text the turn in progress. When ctx ends,
+// it stops the turn at the server.
 func (c *runCmd) watch(ctx context.Context, server client.Client, id, text string, images []llm.Image) error {
 	watching, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()

@@ -9,13 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/app"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// toolFlags are the flags about tools.
 type toolFlags struct {
 	agent, dir string
 	files      string
@@ -23,7 +21,6 @@ type toolFlags struct {
 	yes        bool // tools may change things without approval
 }
 
-// flags adds them to a command.
 func (b *toolFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&b.agent, "agent", "", "an agent of the configuration, whose tools the model may call")
@@ -33,14 +30,20 @@ func (b *toolFlags) flags(cmd *cobra.Command) {
 	f.BoolVar(&b.yes, "yes", false, "let tools change things without approval")
 }
 
-// local reports whether any of them was given that is of no use at a server.
+func (b *toolFlags) addTo(l *commandLine) {
+	l.add("--agent", b.agent)
+	l.add("--dir", b.dir)
+	l.add("--files", b.files)
+	l.add("--mcp", b.mcp...)
+}
+
+// local reports whether a flag was given that has no effect at a server.
 func (b *toolFlags) local() bool { return b.files != "" || len(b.mcp) > 0 || b.yes }
 
 // mcpStopTime is how long an MCP server that we started may take to end. It is
 // short because the user may have pressed Ctrl+C.
 const mcpStopTime = 30 * time.Millisecond
 
-// toolbox returns what opens the tools. errs gets the standard error of MCP servers.
 func (b *toolFlags) toolbox(c *config.Config, s command.Streams, errs io.Writer, log *slog.Logger) (*app.Toolbox, error) {
 	servers, err := b.servers()
 	if err != nil {
@@ -66,18 +69,7 @@ func (b *toolFlags) toolbox(c *config.Config, s command.Streams, errs io.Writer,
 	}, nil
 }
 
-// settings returns settings with those that the flags override.
-func (b *toolFlags) settings(s conversation.Settings, changed func(flag string) bool) conversation.Settings {
-	if changed("agent") {
-		s.Agent = b.agent
-	}
-	if changed("dir") {
-		s.Dir = b.dir
-	}
-	return s
-}
-
-// servers reads the MCP servers. Arguments are separated by spaces and cannot be quoted.
+// servers parses the MCP servers. Arguments are separated by spaces and cannot be quoted.
 func (b *toolFlags) servers() (all []config.MCPServer, err error) {
 	seen := map[string]bool{}
 	for _, text := range b.mcp {

@@ -12,14 +12,14 @@ import (
 // commit and date (RFC 3339).
 var version, commit, date string
 
-// Build is what the program was built from. Members that are not known are "".
+// Build describes how the program was built. Unknown fields are "".
 type Build struct {
 	Version string // of the module, or devel
 	Commit  string // whole, with "-dirty" if files were changed since
 	Date    string // of the commit
 }
 
-// Built returns what the program was built from: what the build has set, or else what Go has noted.
+// Built returns the build: what its linker flags say, or else what Go has recorded.
 func Built() Build {
 	b := Build{version, commit, date}
 	info, ok := debug.ReadBuildInfo()
@@ -29,7 +29,7 @@ func Built() Build {
 	return b.or(info)
 }
 
-// or returns the build with what is not known of it from the notes of Go.
+// or fills in unknown fields from the notes of Go.
 func (b Build) or(info *debug.BuildInfo) Build {
 	noted := map[string]string{}
 	for _, s := range info.Settings {
@@ -42,7 +42,7 @@ func (b Build) or(info *debug.BuildInfo) Build {
 	return Build{cmp.Or(b.Version, of), cmp.Or(b.Commit, noted["vcs.revision"]), cmp.Or(b.Date, noted["vcs.time"])}
 }
 
-// Version returns the module's version, or devel with the commit that was built, where that is known.
+// Version returns the module's version, or devel with the commit, if that is known.
 func Version() string { return Built().Name() }
 
 // Name returns the version, or devel with the commit.
@@ -57,7 +57,7 @@ func (b Build) Name() string {
 }
 
 // Describe returns the lines below the version: commit, Go, and what the program can do.
-func (b Build) Describe(features []string) string {
+func (b Build) Describe(features string) string {
 	lines := ""
 	if b.Commit != "" {
 		lines = "commit    " + b.Commit
@@ -67,5 +67,5 @@ func (b Build) Describe(features []string) string {
 		lines += "\n"
 	}
 	return lines + "built by  " + runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH + "\n" +
-		"features  " + strings.Join(features, ", ")
+		"features  " + features
 }

@@ -30,11 +30,11 @@ func TestBuild_IsWhatTheBuildSetsOrGoNotes(t *testing.T) {
 
 func TestBuild_DescribesItself(t *testing.T) {
 	b := Build{"v2", "abc", "2026"}
-	got := strings.Split(b.Describe([]string{"gateway", "page"}), "\n")
+	got := strings.Split(b.Describe("gateway, page"), "\n")
 	if len(got) != 3 || got[0] != "commit    abc, 2026" || !strings.HasPrefix(got[1], "built by  go") || got[2] != "features  gateway, page" {
 		t.Errorf("got %q, want commit, Go and features", got)
 	}
-	if got := (Build{}).Describe(nil); strings.Contains(got, "commit") {
+	if got := (Build{}).Describe(""); strings.Contains(got, "commit") {
 		t.Errorf("without a commit: got %q, want none", got)
 	}
 }

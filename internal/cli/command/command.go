@@ -1,17 +1,24 @@
-// Package command has what every command of the command line shares: its streams, its exit codes and its log.
+// Package command has what every command of the command line shares: its streams, its exit codes, its log
+// and its screen.
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 
+	"github.com/ridethrough/ridethrough/internal/operation/logging"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
@@ -34,7 +41,7 @@ type Streams struct {
 	Env      func(string) string // nil: os.Getenv
 }
 
-// StateFile returns the path of a file in the user's state directory; "": there is no home directory.
+// StateFile returns the path of a file in the user's state directory, or "" without a home directory.
 func (s Streams) StateFile(name string) string {
 	home := s.Env("XDG_STATE_HOME")
 	if !filepath.IsAbs(home) {
@@ -52,8 +59,8 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Text returns a writer of foreign text to w. On a terminal, characters that are not printable become pictures or
-// are left out; elsewhere they stay.
+// Text returns a writer of foreign text to w. On a terminal it replaces or drops characters that are not printable;
+// elsewhere they stay.
 func Text(w io.Writer) io.Writer {
 	if IsTerminal(w) {
 		return printable.NewTextWriter(w)
@@ -61,7 +68,7 @@ func Text(w io.Writer) io.Writer {
 	return w
 }
 
-// JSON returns a writer of JSON to w. On a terminal, characters that are not printable are escaped; elsewhere they
+// JSON returns a writer of JSON to w. On a terminal it escapes characters that are not printable; elsewhere they
 // stay.
 func JSON(w io.Writer) io.Writer {
 	if IsTerminal(w) {
@@ -70,7 +77,7 @@ func JSON(w io.Writer) io.Writer {
 	return w
 }
 
-// Error is an error with the exit code of its command. Every other error is one of usage.
+// Error is an error with the exit code of its command. Every other error is a usage error.
 type Error struct {
 	Err  error
 	Code int
@@ -85,16 +92,43 @@ func (e Error) Unwrap() error { return e.Err }
 // WithCode returns err with an exit code.
 func WithCode(err error, code int) error { return Error{err, code} }
 
-// Failed returns err with [ExitFailed], or with the signal's exit code if a
-// signal has ended the command. Nil stays nil.
+// Failed returns err with [ExitFailed], or with the signal's exit code if a signal has ended the command. It keeps
+// nil, and the code of a configuration error.
 func Failed(err error) error {
 	if err == nil {
 		return nil
+	}
+	if e, ok := errors.AsType[Error](err); ok && e.Code == ExitConfig {
+		return err
 	}
 	if i, ok := errors.AsType[Interrupted](err); ok {
 		return Error{err, ExitSignal + int(i.Signal)}
 	}
 	return Error{err, ExitFailed}
+}
+
+// Background runs a function on its own goroutine. stop ends its context and waits for it.
+func Background(ctx context.Context, run func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { run(ctx) })
+	return func() { cancel(); running.Wait() }
+}
+
+// Every calls do at an interval, on its own goroutine, until stop is called or ctx ends.
+func Every(ctx context.Context, interval time.Duration, do func()) (stop func()) {
+	return Background(ctx, func(ctx context.Context) {
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				do()
+			}
+		}
+	})
 }
 
 // Misconfigured returns an error about an environment variable, with [ExitConfig].
@@ -114,7 +148,7 @@ type Reported struct{ Message string }
 // Error returns the message that was shown.
 func (r Reported) Error() string { return r.Message }
 
-// Outcome returns the exit code of an error, and the message that was not shown yet; "": there is none.
+// Outcome returns the exit code of an error, and the message that was not shown yet, or "".
 func Outcome(err error) (code int, message string) {
 	if err == nil {
 		return ExitOK, ""
@@ -129,11 +163,45 @@ func Outcome(err error) (code int, message string) {
 	return code, err.Error()
 }
 
-// List writes names as a list: "a, b and c".
-func List(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
+// Listen opens an address. Its errors name the flag that selects another address.
+func Listen(addr, flag string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err == nil {
+		return l, nil
 	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is in use; stop the program that listens there or choose another address with %s", addr, flag)
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with %s", addr, err, flag)
+}
+
+// IsLoopback reports whether a host is this machine's name or address for itself.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// Logger returns the log of a command for one user, which writes at once. A nil level is info.
+func Logger(w io.Writer, level slog.Leveler) *slog.Logger { return slog.New(format(w, level)(w)) }
+
+// ServerLog returns the log of a server, whose requests never wait for the log. A nil level is info.
+func ServerLog(w io.Writer, level slog.Leveler) *logging.Log { return logging.New(w, format(w, level)) }
+
+func format(w io.Writer, level slog.Leveler) func(io.Writer) slog.Handler {
+	if IsTerminal(w) {
+		return func(to io.Writer) slog.Handler {
+			return slog.NewTextHandler(to, &slog.HandlerOptions{ReplaceAttr: shortTime, Level: level})
+		}
+	}
+	return func(to io.Writer) slog.Handler { return slog.NewJSONHandler(to, &slog.HandlerOptions{Level: level}) }
+}
+
+func shortTime(groups []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey && len(groups) == 0 {
+		return slog.String(slog.TimeKey, a.Value.Time().Format(time.TimeOnly))
+	}
+	return a
 }

@@ -1,5 +1,5 @@
 // Package configflags reads the configuration from flags, the environment and
-// a file, in this order of precedence.
+// a file, in this order of precedence, and says what a policy does.
 package configflags
 
 import (
@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,15 +22,16 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/operation/notify"
-	"github.com/ridethrough/ridethrough/policy"
 )
 
 // Flags are the flags about the configuration. [Flags.AddAll] or [Flags.AddFile] adds them to a command.
 type Flags struct {
 	Command     *cobra.Command
 	Streams     command.Streams
-	Unprotected bool     // the gateway is for a program on this machine: without TLS and tokens
+	Unprotected bool     // the gateway is for a program on this machine: on a free port, without TLS and tokens
 	Upstreams   []string // of the flag --upstream
+
+	DefaultMaxWait time.Duration // where neither flag, environment nor file limits waiting; 0: the limit of each policy
 }
 
 // AddAll adds all flags that mirror the configuration.
@@ -38,7 +40,8 @@ func (f *Flags) AddAll(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.AddFile(cmd)
 	flags.String("listen", config.DefaultListen, "the address to listen on; port 0 picks a free port [RIDETHROUGH_LISTEN]")
-	flags.String("policy", "patient", "the retry policy: "+strings.Join(policy.Presets(), ", ")+", none, one from the configuration, or a file with one [RIDETHROUGH_POLICY]")
+	flags.String("policy", "patient", "the retry policy: patient, interactive, attended, worker, none, one from the configuration, or a file with one [RIDETHROUGH_POLICY]")
+	flags.String("max-wait", "", "the longest that a call waits in all (default: the limit of its policy) [RIDETHROUGH_MAX_WAIT]")
 	flags.String("log", "info", "the lowest level that is logged: debug, info, warn or error [RIDETHROUGH_LOG]")
 	flags.StringArrayVar(&f.Upstreams, "upstream", nil, "the base URL of an upstream, as NAME=URL; NAME is "+
 		strings.Join(gateway.APIs(), ", ")+" or one from the configuration; repeatable [RIDETHROUGH_UPSTREAM_NAME]")
@@ -69,7 +72,7 @@ func (f *Flags) File() (path string, named bool) {
 	return filepath.Join(home, "ridethrough", "config.yaml"), false
 }
 
-// Read returns the configuration in force: flags before the environment before the file.
+// Read returns the configuration in force: flags override the environment, which overrides the file.
 func (f *Flags) Read() (config.Config, error) {
 	path, named := f.File()
 	c, err := config.Load(path)
@@ -79,21 +82,25 @@ func (f *Flags) Read() (config.Config, error) {
 	if err != nil {
 		return c, command.WithCode(err, command.ExitConfig)
 	}
-	for _, name := range []string{"listen", "policy", "log", "hosts", "origins"} {
+	for _, name := range []string{"listen", "policy", "max-wait", "log", "hosts", "origins"} {
 		if err := f.override(&c, name); err != nil {
 			return c, err
 		}
+	}
+	if f.DefaultMaxWait > 0 {
+		c.UseMaxWait(f.DefaultMaxWait, "a job of a CI system")
 	}
 	if f.Streams.Env("RIDETHROUGH_TOKEN") != "" { // the configuration names the variable, not the secret
 		_ = c.Set("token", "RIDETHROUGH_TOKEN", "RIDETHROUGH_TOKEN")
 	}
 	if f.Unprotected {
 		c.Unprotect()
+		_ = c.Set("listen", "127.0.0.1:0", "exec")
 	}
 	return c, f.overrideUpstreams(&c)
 }
 
-// override overrides a field of the file with its flag or variable, such as --listen or RIDETHROUGH_LISTEN.
+// override applies the flag or variable of a field, such as --listen or RIDETHROUGH_LISTEN.
 func (f *Flags) override(c *config.Config, name string) error {
 	if flag := f.Command.Flags().Lookup(name); flag != nil && flag.Changed {
 		if err := c.Set(name, flag.Value.String(), "--"+name); err != nil {
@@ -110,7 +117,7 @@ func (f *Flags) override(c *config.Config, name string) error {
 	return nil
 }
 
-// overrideUpstreams overrides base URLs with RIDETHROUGH_UPSTREAM_NAME, then with --upstream NAME=URL.
+// overrideUpstreams applies RIDETHROUGH_UPSTREAM_NAME, then --upstream NAME=URL.
 func (f *Flags) overrideUpstreams(c *config.Config) error {
 	for _, name := range slices.Concat(c.Upstreams(), gateway.APIs()) {
 		variable := "RIDETHROUGH_UPSTREAM_" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(name))
@@ -132,8 +139,8 @@ func (f *Flags) overrideUpstreams(c *config.Config) error {
 	return nil
 }
 
-// Faults returns what classifies faults, with the user's own readings, which follow their file. What is wrong with
-// that is written to standard error.
+// Faults returns what classifies faults, with the user's own readings, whose file it follows. It reports mistakes
+// in the file on standard error.
 func (f *Flags) Faults(c *config.Config) classify.Classifier {
 	path, named := f.FaultsFile(c)
 	file := config.OpenFaults(path, named, func(int, string) {})
@@ -144,13 +151,13 @@ func (f *Flags) Faults(c *config.Config) classify.Classifier {
 }
 
 // FaultsFile returns the path of the file with the user's own readings of faults, and whether the configuration
-// names it; "": without a home directory there is none.
+// names it. The path is "" without a home directory.
 func (f *Flags) FaultsFile(c *config.Config) (path string, named bool) {
 	beside, _ := f.File()
 	return c.Faults(f.Streams.Env, beside)
 }
 
-// Resolved is a configuration with everything that it refers to.
+// Resolved is a configuration with everything it refers to.
 type Resolved struct {
 	Config  config.Config
 	Gateway gateway.Config
@@ -188,8 +195,8 @@ func (f *Flags) Resolve() (t Resolved, err error) {
 	return t, t.Level.UnmarshalText([]byte(t.Config.Log))
 }
 
-// ForUser returns the configuration for a command with a waiting user. The policy of the flag or the
-// environment holds at every upstream; one that is set nowhere is the preset, by default of the command user.
+// ForUser returns the configuration for a command with a waiting user. The policy of the flag or the environment
+// applies to every upstream; without any policy the preset applies, by default of the command user.
 func (f *Flags) ForUser(preset, user string) (conf config.Config, err error) {
 	path, named := f.File()
 	conf, err = config.Load(path)

@@ -1,11 +1,12 @@
 // Package execcmd has the command `exec`: it runs a program behind a gateway, and shows on its terminal what the
-// gateway waits for.
+// gateway waits for; and `setup`, which prints what a program's own configuration needs for that.
 package execcmd
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -14,12 +15,13 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
-	"github.com/ridethrough/ridethrough/internal/cli/recipe"
 	"github.com/ridethrough/ridethrough/internal/operation/notify"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
@@ -27,6 +29,7 @@ import (
 // Exec returns the command `exec`.
 func Exec(s command.Streams) *cobra.Command {
 	c := &execCmd{Flags: configflags.Flags{Streams: s}}
+	list := false
 	cmd := &cobra.Command{
 		Use:   "exec [flags] -- PROGRAM [ARG...]",
 		Short: "Run a coding agent or another program behind a gateway",
@@ -34,11 +37,16 @@ func Exec(s command.Streams) *cobra.Command {
 			"or else one of its own for as long as the program runs. It sets what the program reads (environment\n" +
 			"variables, and options of Codex), and writes nothing to the program's files. Terminal, signals and exit code\n" +
 			"are the program's.\n\n" +
-			"While all is well it shows nothing. During an outage the terminal's title counts down, and a line at the end\n" +
-			"says what was held.",
+			"While all is well it shows nothing. During an outage the terminal's title counts down; without a terminal a\n" +
+			"line says what is waited for, at each change and every 30 seconds. A line at the end says what was held. In a\n" +
+			"job of a CI system calls wait for less time than the job has left, or at most " + configflags.Duration(jobWait) + " where the system does not\n" +
+			"say, unless --max-wait or the configuration says otherwise.",
 		Example: "  ridethrough exec -- claude\n" +
 			"  ridethrough exec --policy patient -- codex exec \"fix the tests\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if list {
+				return listPrograms(command.Text(s.Out), s.Env)
+			}
 			if len(args) == 0 {
 				return errors.New("want a program to run, such as `ridethrough exec -- claude`")
 			}
@@ -46,17 +54,20 @@ func Exec(s command.Streams) *cobra.Command {
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
+	cmd.Flags().BoolVar(&list, "list", false, "list what programs get, and where others have the address of their provider")
 	cmd.Flags().BoolVar(&c.own, "own", false, "start a gateway though one runs")
-	cmd.Flags().BoolVar(&c.quiet, "quiet", false, "leave the terminal's title and the desktop alone")
+	cmd.Flags().BoolVar(&c.quiet, "quiet", false, "say nothing of waits, and leave the terminal's title and the desktop alone")
 	c.AddAll(cmd)
 	return cmd
 }
 
-// execCmd is a call of `exec`.
 type execCmd struct {
 	configflags.Flags
 	own, quiet bool
 }
+
+// shortest is how long a program that succeeds runs at least to ask a model, unlike one that prints its version.
+const shortest = 5 * time.Second
 
 // Exit codes of shells for a program that cannot be run.
 const (
@@ -75,7 +86,9 @@ func (c *execCmd) run(ctx context.Context, args []string) error {
 	defer func() { signal.Stop(signals); close(signals) }()
 	ctx = context.WithoutCancel(ctx)
 
-	r := recipe.For(args[0], c.Streams.Env)
+	r := recipeFor(args[0], c.Streams.Env)
+	j := jobOf(c.Streams.Env, time.Now())
+	c.DefaultMaxWait = j.limit
 	g, err := c.gateway(ctx, r.Need)
 	if err != nil {
 		return err
@@ -84,28 +97,76 @@ func (c *execCmd) run(ctx context.Context, args []string) error {
 	signal.Notify(signals, syscall.SIGPIPE) // a gateway here ignores it, and so would the program
 	var desk desktop
 	defer desk.telling.Wait()
-	shown := c.screen(args[0], desk.tell)
-	if shown != nil {
-		r = r.WithoutTitles(args[0], c.Streams.Env)
+	shown := c.shower(args[0], desk.tell)
+	if _, titled := shown.(*screen); titled {
+		r = r.withoutTitles(args[0], c.Streams.Env)
 	}
-	r = r.At(g.URL)
+	r = r.at(g.URL)
+	before := g.requests(ctx)
 	watched := watch(ctx, g, shown)
 	child := exec.CommandContext(ctx, program, slices.Concat(r.Args, args[1:])...)
 	child.Stdin, child.Stdout, child.Stderr = c.Streams.In, c.Streams.Out, c.Streams.Err
-	child.Env = environment(r.Env, recipe.Direct(c.Streams.Env))
+	child.Env = environment(r.Env, direct(c.Streams.Env))
 	if err := child.Start(); err != nil {
 		watched.end()
 		return notRun(args[0], err)
 	}
 	go forward(signals, child.Process)
+	began := time.Now()
 	err = child.Wait()
-	if said := watched.end(); said != "" {
+	asks := err != nil || time.Since(began) >= shortest
+	said := watched.end()
+	if said == "" && !c.quiet && asks && before >= 0 && g.hadNoneSince(ctx, before) {
+		said = past(args[0], g.URL)
+	}
+	if said != "" {
 		fmt.Fprintln(c.Streams.Err, "ridethrough: "+said)
+	}
+	if l, ok := shown.(*lines); ok {
+		j.summarize(l, said)
 	}
 	return ended(err)
 }
 
-// environment returns the variables of this process, with others instead.
+func past(program, url string) string {
+	said := printable.Text(filepath.Base(program)) + " sent no request through the gateway"
+	if where := elsewhere[nameOf(program)]; where != "" {
+		said += "; it takes an address such as " + url + "/v1 from: " + where
+	}
+	return said
+}
+
+func listPrograms(to io.Writer, env func(string) string) error {
+	names := slices.Collect(maps.Keys(elsewhere))
+	for _, name := range programs() {
+		if elsewhere[name] == "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "PROGRAM\tWHAT LEADS IT TO THE GATEWAY")
+	for _, name := range names {
+		r := recipeFor(name, env).at("URL")
+		how := "exec sets " + strings.Join(slices.Concat(slices.Sorted(maps.Keys(beyond(r.Env))), r.Args), " ")
+		switch where := elsewhere[name]; {
+		case where != "":
+			how = "its own settings: " + where
+		case how == "exec sets ":
+			how += "the variables of every program"
+		}
+		fmt.Fprintf(table, "%s\t%s\n", name, how)
+	}
+	fmt.Fprintf(table, "any other\texec sets %s\n", strings.Join(slices.Sorted(maps.Keys(everywhere)), " "))
+	return table.Flush()
+}
+
+func beyond(env map[string]string) map[string]string {
+	own := maps.Clone(env)
+	maps.DeleteFunc(own, func(name, _ string) bool { return everywhere[name] != "" })
+	return own
+}
+
 func environment(sets ...map[string]string) []string {
 	others := map[string]string{}
 	for _, set := range sets {
@@ -123,7 +184,7 @@ func environment(sets ...map[string]string) []string {
 	return all
 }
 
-// forward hands on the signals that only this process gets. A terminal sends the other ones to the program itself.
+// forward passes on the signals that only this process gets. A terminal sends the others to the program itself.
 func forward(signals <-chan os.Signal, to *os.Process) {
 	for s := range signals {
 		if s == syscall.SIGTERM || s == syscall.SIGHUP {
@@ -132,7 +193,6 @@ func forward(signals <-chan os.Signal, to *os.Process) {
 	}
 }
 
-// ended returns the error with a program's exit code.
 func ended(err error) error {
 	failed, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
@@ -145,7 +205,6 @@ func ended(err error) error {
 	return command.WithCode(command.Reported{Message: failed.Error()}, code)
 }
 
-// notRun returns the error about a program that cannot be run.
 func notRun(name string, err error) error {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 		return command.WithCode(fmt.Errorf("%s: no such program", name), exitNotFound)
@@ -153,10 +212,12 @@ func notRun(name string, err error) error {
 	return command.WithCode(fmt.Errorf("%s: %w", name, err), exitNotExecutable)
 }
 
-// screen returns where it is shown what is waited for; nil: nowhere.
-func (c *execCmd) screen(program string, tell func(notify.Notice)) *screen {
-	if c.quiet || !command.IsTerminal(c.Streams.Err) {
-		return nil
+func (c *execCmd) shower(program string, tell func(notify.Notice)) shower {
+	switch {
+	case c.quiet:
+		return nowhere{}
+	case command.IsTerminal(c.Streams.Err):
+		return &screen{to: c.Streams.Err, program: printable.Text(filepath.Base(program)), tell: tell}
 	}
-	return &screen{to: c.Streams.Err, program: printable.Text(filepath.Base(program)), tell: tell}
+	return &lines{to: c.Streams.Err}
 }

@@ -1,37 +1,35 @@
 package execcmd
 
 import (
-	"bytes"
+	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
-	"github.com/ridethrough/ridethrough/internal/cli/datadir"
 	"github.com/ridethrough/ridethrough/internal/cli/gatewaycmd"
-	"github.com/ridethrough/ridethrough/internal/cli/recipe"
 	"github.com/ridethrough/ridethrough/internal/cli/running"
 )
 
-// gateway is the one that a program uses.
 type gateway struct {
 	running.Gateway
 	own  bool // it runs in this process
 	stop func()
 }
 
-// gateway returns the gateway at the configured address, or starts one: where none answers there, and where exec or
-// the environment asks for another policy or another upstream than that gateway has. need is an upstream that it must
-// have.
-func (c *execCmd) gateway(ctx context.Context, need recipe.Upstream) (gateway, error) {
+// gateway returns the gateway at the configured address. It starts one where none answers, and where exec or the
+// environment asks for a policy or an upstream that the running gateway does not have. need is an upstream that it
+// must have.
+func (c *execCmd) gateway(ctx context.Context, need upstream) (gateway, error) {
 	conf, err := c.Read() // a certificate and tokens are those of the gateway that runs, and its own affair
 	if err != nil {
 		return gateway{}, configflags.Explain(err)
@@ -42,16 +40,16 @@ func (c *execCmd) gateway(ctx context.Context, need recipe.Upstream) (gateway, e
 		others = append([]string{need.Name + "=" + need.URL}, others...) // the environment's is the later one
 	}
 	flags := c.Command.Flags()
-	if own := c.own || len(others) > 0 || flags.Changed("policy") || flags.Changed("upstream"); !own && there.Answers(ctx) {
+	if own := c.own || len(others) > 0 || flags.Changed("policy") || flags.Changed("max-wait") || flags.Changed("upstream"); !own && there.Answers(ctx) {
 		return gateway{Gateway: there, stop: func() {}}, nil
 	}
 	return c.start(ctx, others)
 }
 
-// upstreams returns the addresses that the environment has for providers, such as a company's own. That of the
-// gateway itself is none of them.
+// upstreams returns the addresses that the environment has for providers, such as a company's own, but not the
+// gateway's.
 func (c *execCmd) upstreams(gateway string) (others []string) {
-	for variable, name := range recipe.Upstreams() {
+	for variable, name := range upstreamsOf(c.Streams.Env) {
 		base := c.Streams.Env(variable)
 		if base != "" && !strings.Contains(base, "://") { // as OLLAMA_HOST may be
 			base = "http://" + base
@@ -64,7 +62,45 @@ func (c *execCmd) upstreams(gateway string) (others []string) {
 	return others
 }
 
-// sameServer reports whether two addresses are one server's.
+// requests returns how many requests the gateway has had from programs; negative: unknown.
+func (g gateway) requests(ctx context.Context) int {
+	answer, err := g.Get(ctx, "/-/metrics", "text/plain")
+	if err != nil {
+		return -1
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return -1
+	}
+	n := 0
+	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), "} ")
+		if one, err := strconv.Atoi(value); err == nil && strings.HasPrefix(name, `ridethrough_requests_total{face="gateway"`) {
+			n += one
+		}
+	}
+	return n
+}
+
+// hadNoneSince reports whether the gateway has had no further request. It counts a request shortly after answering
+// it.
+func (g gateway) hadNoneSince(ctx context.Context, before int) bool {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	for again := time.NewTicker(endTime / 10); ; {
+		switch n := g.requests(ctx); {
+		case ctx.Err() != nil:
+			return true
+		case n != before:
+			return false
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
 func sameServer(a, b string) bool {
 	x, err := url.Parse(a)
 	y, other := url.Parse(b)
@@ -74,30 +110,31 @@ func sameServer(a, b string) bool {
 	return x.Hostname() == y.Hostname() || command.IsLoopback(x.Hostname()) && command.IsLoopback(y.Hostname())
 }
 
-// start starts a gateway in this process, on a free port of this machine, with other upstreams in the form NAME=URL.
-// Its log is a file.
+// start starts a gateway in this process, on a free port of this machine, with other upstreams in the form
+// NAME=URL. It logs to a file.
 func (c *execCmd) start(ctx context.Context, others []string) (gateway, error) {
 	log, err := c.openLog()
 	if err != nil {
 		return gateway{}, command.Failed(err)
 	}
+	flags := c.Flags
+	flags.Unprotected, flags.Upstreams = true, slices.Concat(others, c.Upstreams)
+	flags.Streams = command.Streams{Out: log, Err: log, Env: func(name string) string {
+		if name == "NOTIFY_SOCKET" { // a service manager waits for news of the program
+			return ""
+		}
+		return c.Streams.Env(name)
+	}}
 	ctx, cancel := context.WithCancelCause(ctx)
-	listening := &listener{log: log, url: make(chan string, 1)}
-	s := command.Streams{Out: listening, Err: listening, Env: c.envOfServe()}
-	serve := gatewaycmd.ServeUnprotected(s, gatewaycmd.Directory(s))
-	serve.SetArgs(c.serveArgs(others))
-	serve.SetOut(listening)
-	serve.SetErr(listening)
-	serve.SilenceErrors, serve.SilenceUsage = true, true
-	ended := make(chan error, 1)
-	go func() { ended <- serve.ExecuteContext(ctx) }()
+	listening, ended := make(chan string, 1), make(chan error, 1)
+	go func() { ended <- gatewaycmd.ServeUnprotected(ctx, flags, func(url string) { listening <- url }, Hints) }()
 	stop := func() {
 		cancel(command.Interrupted{})
 		<-ended
 		_ = log.Close()
 	}
 	select {
-	case url := <-listening.url:
+	case url := <-listening:
 		return gateway{Gateway: running.Gateway{URL: url}, own: true, stop: stop}, nil
 	case err := <-ended:
 		cancel(nil)
@@ -105,37 +142,9 @@ func (c *execCmd) start(ctx context.Context, others []string) (gateway, error) {
 	}
 }
 
-// serveArgs returns the arguments of `serve`: where it listens, other upstreams, and those of exec's own flags that are
-// set.
-func (c *execCmd) serveArgs(others []string) []string {
-	args := []string{"--listen", "127.0.0.1:0", "--data", datadir.None}
-	for _, name := range []string{"config", "policy", "log"} {
-		if f := c.Command.Flags().Lookup(name); f.Changed {
-			args = append(args, "--"+name, f.Value.String())
-		}
-	}
-	for _, u := range slices.Concat(others, c.Upstreams) {
-		args = append(args, "--upstream", u)
-	}
-	return args
-}
-
-// envOfServe returns the environment of the gateway in this process. A service manager waits for news of the program,
-// not of it.
-func (c *execCmd) envOfServe() func(string) string {
-	return func(name string) string {
-		switch name {
-		case "RIDETHROUGH_LISTEN", "NOTIFY_SOCKET":
-			return ""
-		}
-		return c.Streams.Env(name)
-	}
-}
-
-// maxLog is the size from which the log of earlier runs is dropped.
+// maxLog is the size at which the log of earlier runs is dropped.
 const maxLog = 8 << 20
 
-// openLog opens the log of gateways that exec starts.
 func (c *execCmd) openLog() (*os.File, error) {
 	path := cmp.Or(c.Streams.StateFile("exec.log"), filepath.Join(os.TempDir(), "ridethrough-exec.log"))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -146,26 +155,4 @@ func (c *execCmd) openLog() (*os.File, error) {
 		flags |= os.O_TRUNC
 	}
 	return os.OpenFile(path, flags, 0o600)
-}
-
-// listener is the log of a gateway, in which it says where it listens.
-type listener struct {
-	mu   sync.Mutex
-	log  *os.File
-	url  chan string
-	told bool
-}
-
-// Write writes lines to the file, and notices the address.
-func (l *listener) Write(lines []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range bytes.Lines(lines) {
-		var said struct{ Msg, URL string }
-		if !l.told && json.Unmarshal(line, &said) == nil && said.Msg == "listening" {
-			l.told = true
-			l.url <- said.URL
-		}
-	}
-	return l.log.Write(lines)
 }

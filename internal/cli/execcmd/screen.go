@@ -1,6 +1,7 @@
 package execcmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,7 +16,19 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 )
 
-// screen is a terminal whose title is set while calls wait, and the desktop around it. A nil screen shows nothing.
+// shower shows the waits, and the calls that have waited: once a second, and at each change.
+type shower interface {
+	show(waits map[int64]running.Wait, over held, now time.Time)
+	// end ends what is shown. Calls may still wait.
+	end(now time.Time)
+}
+
+type nowhere struct{}
+
+func (nowhere) show(map[int64]running.Wait, held, time.Time) {}
+func (nowhere) end(time.Time)                                {}
+
+// screen is a terminal whose title is set while calls wait, with the desktop's notices.
 type screen struct {
 	to      io.Writer
 	program string
@@ -27,15 +40,12 @@ type screen struct {
 	until held          // the calls that had waited before
 }
 
-// patience is how long calls wait before the desktop is told.
+// patience is how long calls wait before the desktop gets a notice.
 const patience = 30 * time.Second
 
-// show sets the title to what is waited for, beside the calls that have waited. A title that a program sets meanwhile
-// is replaced a second later.
+// show sets the title. One that a program sets meanwhile is replaced a second later.
 func (s *screen) show(waits map[int64]running.Wait, over held, now time.Time) {
 	switch {
-	case s == nil:
-		return
 	case len(waits) == 0:
 		s.over(over, now)
 		return
@@ -44,7 +54,7 @@ func (s *screen) show(waits map[int64]running.Wait, over held, now time.Time) {
 		s.since, s.until = now, over
 	}
 	first := running.Soonest(slices.Collect(maps.Values(waits)))
-	s.shown = title(first, len(waits), now) + " · " + s.program
+	s.shown = "▲ " + title(first, len(waits), now) + " · " + s.program
 	fmt.Fprintf(s.to, "\x1b]2;%s\x07", s.shown)
 	event := notify.Began
 	if !first.OpensAt.IsZero() {
@@ -56,9 +66,9 @@ func (s *screen) show(waits map[int64]running.Wait, over held, now time.Time) {
 	}
 }
 
-// over restores the program's own title, and tells the desktop that nothing waits any more.
+// over restores the program's own title, and notifies the desktop that nothing waits any more.
 func (s *screen) over(over held, now time.Time) {
-	s.end()
+	s.end(now)
 	if s.told.Event == "" {
 		return
 	}
@@ -77,22 +87,15 @@ func (s *screen) over(over held, now time.Time) {
 	}
 }
 
-// end restores the program's own title.
-func (s *screen) end() {
-	if s != nil && s.shown != "" {
+func (s *screen) end(time.Time) {
+	if s.shown != "" {
 		s.shown = ""
 		fmt.Fprint(s.to, "\x1b[23;2t")
 	}
 }
 
-// title says what is waited for, in a few words.
 func title(w running.Wait, calls int, now time.Time) string {
-	text := "▲ "
-	if w.Cause == "" {
-		text += "waiting for room below a limit"
-	} else {
-		text += w.Cause
-	}
+	text := cause(w)
 	if w.OpensAt.IsZero() {
 		text += " — " + display.Countdown(w.Due().Sub(now), now)
 	} else {
@@ -104,15 +107,15 @@ func title(w running.Wait, calls int, now time.Time) string {
 	return text
 }
 
-// tellTime is how long a desktop may take to show a notice.
+func cause(w running.Wait) string { return cmp.Or(w.Cause, "waiting for room below a limit") }
+
 const tellTime = 2 * time.Second
 
-// desktop shows notices where the desktop has a way to do that.
+// desktop shows notices where the desktop can.
 type desktop struct {
 	telling sync.WaitGroup
 }
 
-// tell shows a notice, a moment later.
 func (d *desktop) tell(n notify.Notice) {
 	d.telling.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), tellTime)

@@ -9,18 +9,18 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/cli/running"
-	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/sse"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/text"
 )
 
-// watcher follows what a gateway waits for while a program runs.
+// watcher follows the waits of a gateway while a program runs.
 type watcher struct {
-	g      gateway
-	screen *screen
-	stop   context.CancelFunc
-	ended  chan struct{}
-	quiet  chan struct{} // gets one when nothing waits any more
+	g     gateway
+	shown shower
+	stop  context.CancelFunc
+	ended chan struct{}
+	quiet chan struct{} // gets one when nothing waits any more
 
 	mu    sync.Mutex
 	waits map[int64]running.Wait
@@ -29,16 +29,14 @@ type watcher struct {
 	since time.Time     // from which on calls wait without a break; zero: none waits
 }
 
-// held counts calls that have waited.
 type held struct {
 	calls int
 	lost  int // of these, that are known to have ended without an answer
 }
 
-// watch follows the waits of a gateway and shows them on a screen; nil: nowhere.
-func watch(ctx context.Context, g gateway, s *screen) *watcher {
+func watch(ctx context.Context, g gateway, s shower) *watcher {
 	ctx, stop := context.WithCancel(ctx)
-	w := &watcher{g: g, screen: s, stop: stop, ended: make(chan struct{}), quiet: make(chan struct{}, 1), waits: map[int64]running.Wait{}}
+	w := &watcher{g: g, shown: s, stop: stop, ended: make(chan struct{}), quiet: make(chan struct{}, 1), waits: map[int64]running.Wait{}}
 	go func() {
 		defer close(w.ended)
 		w.follow(ctx)
@@ -46,40 +44,38 @@ func watch(ctx context.Context, g gateway, s *screen) *watcher {
 	return w
 }
 
-// endTime is how long a gateway may take to say how the last calls have ended.
+// endTime is how long a gateway may take to report how the last calls have ended.
 const endTime = time.Second
 
-// end ends it, and returns what was held; "": nothing.
+// end stops the watcher, and returns a summary of the calls that were held, or "".
 func (w *watcher) end() string {
 	w.awaitQuiet()
 	w.stop()
 	<-w.ended
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	now := time.Now()
 	if len(w.waits) == 0 {
-		w.screen.show(nil, w.held, time.Now())
+		w.shown.show(nil, w.held, now)
 	}
-	w.screen.end()
+	w.shown.end(now)
 	w.held.calls += len(w.waits) // of other programs too, or the stream does not say how they have ended
 	clear(w.waits)
-	w.settle(time.Now())
+	w.settle(now)
 	if w.held.calls == 0 {
 		return ""
 	}
-	which := ""
-	if w.held.lost > 0 {
-		which = fmt.Sprintf(" (%d not answered)", w.held.lost)
-	}
+	said := fmt.Sprintf("held %s, %s; %d lost", text.Count(w.held.calls, "call", "calls"), display.Duration(max(time.Second, w.spent)), w.held.lost)
 	if !w.g.own {
-		which += " at " + w.g.URL + ", for this and other programs"
+		said += ", at " + w.g.URL + ", for this and other programs"
 	}
-	return fmt.Sprintf("held %s%s, %s", plural.Count(w.held.calls, "call", "calls"), which, display.Duration(max(time.Second, w.spent)))
+	return said
 }
 
-// awaitQuiet waits until nothing waits any more at a gateway that no other program uses.
+// awaitQuiet waits a moment until nothing waits any more, since a gateway reports the end of a call a little later.
 func (w *watcher) awaitQuiet() {
 	w.mu.Lock()
-	wait := w.g.own && len(w.waits) > 0
+	wait := len(w.waits) > 0
 	select {
 	case <-w.quiet: // of an earlier wait
 	default:
@@ -96,8 +92,8 @@ func (w *watcher) awaitQuiet() {
 	}
 }
 
-// follow reads the stream of waits until ctx ends, and shows them every second: the time that is left changes. A
-// stream that has ended is opened again then.
+// follow reads the stream of waits until ctx ends, and shows them every second, since the remaining time changes.
+// It reopens a stream that has ended.
 func (w *watcher) follow(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -123,12 +119,11 @@ func (w *watcher) follow(ctx context.Context) {
 			}
 		}
 		w.mu.Lock()
-		w.screen.show(w.waits, w.held, time.Now())
+		w.shown.show(w.waits, w.held, time.Now())
 		w.mu.Unlock()
 	}
 }
 
-// read reads one stream of waits to its end.
 func (w *watcher) read(ctx context.Context, changed chan<- struct{}) {
 	answer, err := w.g.Get(ctx, "/-/waits", "text/event-stream")
 	if err != nil {
@@ -157,10 +152,9 @@ func (w *watcher) read(ctx context.Context, changed chan<- struct{}) {
 	}
 }
 
-// maxEvent bounds an event: a list of many thousand waits.
+// maxEvent bounds an event, which may list many thousand waits.
 const maxEvent = 64 << 20
 
-// take takes an event of the stream.
 func (w *watcher) take(name, data []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -173,8 +167,9 @@ func (w *watcher) take(name, data []byte) {
 		}
 		all := map[int64]running.Wait{}
 		for _, one := range list.Waits {
-			one.Heard = now
-			all[one.ID] = one
+			if one.Heard = now; one.Turn == "" {
+				all[one.ID] = one
+			}
 		}
 		for id := range w.waits {
 			if _, still := all[id]; !still {
@@ -184,7 +179,7 @@ func (w *watcher) take(name, data []byte) {
 		w.waits = all
 	case "wait":
 		var one running.Wait
-		if json.Unmarshal(data, &one) != nil {
+		if json.Unmarshal(data, &one) != nil || one.Turn != "" {
 			return
 		}
 		one.Heard = now
@@ -208,7 +203,6 @@ func (w *watcher) take(name, data []byte) {
 	w.settle(now)
 }
 
-// settle counts the time in which a call has waited.
 func (w *watcher) settle(now time.Time) {
 	switch {
 	case len(w.waits) > 0 && w.since.IsZero():

@@ -83,7 +83,7 @@ func TestScreen_DesktopIsNotToldThatAProviderIsBackAfterTheUserHasLeft(t *testin
 	for _, n := range *told {
 		titles = append(titles, n.Title())
 	}
-	if got, want := strings.Join(titles, ", "), "anthropic fails, anthropic is not asked any longer, anthropic: limit reached"; got != want {
+	if got, want := strings.Join(titles, ", "), "anthropic fails, anthropic gets no more requests, anthropic: limit reached"; got != want {
 		t.Errorf("told %s, want %s", got, want)
 	}
 }
@@ -108,7 +108,7 @@ func TestWatch_CountsWhatWasHeld(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	watched := watch(t.Context(), gateway{Gateway: running.Gateway{URL: s.URL, Token: "t0ken"}}, nil)
+	watched := watch(t.Context(), gateway{Gateway: running.Gateway{URL: s.URL, Token: "t0ken"}}, nowhere{})
 	<-done
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
 		watched.mu.Lock()
@@ -118,7 +118,7 @@ func TestWatch_CountsWhatWasHeld(t *testing.T) {
 			break
 		}
 	}
-	if got, want := watched.end(), "held 3 calls (1 not answered) at "+s.URL+", for this and other programs, 1s"; !strings.HasPrefix(got, want[:len(want)-2]) {
+	if got, want := watched.end(), "; 1 lost, at "+s.URL+", for this and other programs"; !strings.HasPrefix(got, "held 3 calls, ") || !strings.HasSuffix(got, want) {
 		t.Errorf("end: got %q, want %q", got, want)
 	}
 }
@@ -140,7 +140,7 @@ func TestWatch_EndsWithHowTheLastCallHasEnded(t *testing.T) {
 	watched := watch(t.Context(), gateway{Gateway: running.Gateway{URL: s.URL}, own: true}, shown)
 	<-waiting
 	close(ending)
-	if got, want := watched.end(), "held 1 call (1 not answered), 1s"; got != want {
+	if got, want := watched.end(), "held 1 call, 1s; 1 lost"; got != want {
 		t.Errorf("end: got %q, want %q", got, want)
 	}
 	if !strings.HasSuffix(out.String(), "\x1b[23;2t") || len(*told) != 1 {

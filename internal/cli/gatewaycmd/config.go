@@ -13,19 +13,26 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// Config returns the command `config`. agents returns a configuration as agents use it: with what the variables of
-// the providers' own tools say.
+// Config returns the command `config`. agents returns a configuration as agents use it: with the variables of the
+// providers' own tools applied.
 func Config(s command.Streams, agents func(config.Config) config.Config) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "config",
-		Short: "Check, show and describe the configuration",
-		Long: "config is about the file that `ridethrough serve`, run, chat and council read: the one that --config or\n" +
-			"RIDETHROUGH_CONFIG names, or else $XDG_CONFIG_HOME/ridethrough/config.yaml or\n" +
+	return group("config", "Check, show and describe the configuration",
+		"config is about the file that `ridethrough serve`, run, chat and council read: the one that --config or\n"+
+			"RIDETHROUGH_CONFIG names, or else $XDG_CONFIG_HOME/ridethrough/config.yaml or\n"+
 			"~/.config/ridethrough/config.yaml. The file is optional.",
-		Args: cobra.NoArgs,
+		configCheck(s), configShow(s, agents),
+		printing(s, "init", "Print a commented configuration file to start from",
+			"  mkdir -p ~/.config/ridethrough\n  ridethrough config init > ~/.config/ridethrough/config.yaml", config.Starter),
+		printing(s, "schema", "Print the JSON Schema of the file for editors",
+			"  ridethrough config schema >config.schema.json", func() string { return string(config.Schema()) }))
+}
+
+func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Long: long, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(configCheck(s), configShow(s, agents), configInit(s), configSchema(s))
+	cmd.AddCommand(commands...)
 	return cmd
 }
 
@@ -49,22 +56,18 @@ func configCheck(s command.Streams) *cobra.Command {
 			if err != nil {
 				return configflags.Explain(err)
 			}
-			printValid(command.Text(s.Out), &t.Config)
+			c, w := &t.Config, command.Text(s.Out)
+			for _, doubt := range c.Warnings() {
+				doubt.Message = "warning: " + doubt.Message
+				fmt.Fprintln(w, doubt.Excerpt())
+			}
+			file := cmp.Or(c.File, "the default configuration")
+			fmt.Fprintf(w, "%s is valid; policy %s, upstreams %s\n", file, c.Policy(), strings.Join(c.Upstreams(), ", "))
 			return nil
 		},
 	}
 	from.AddFile(cmd)
 	return cmd
-}
-
-// printValid reports a valid configuration and its warnings.
-func printValid(w io.Writer, c *config.Config) {
-	for _, doubt := range c.Warnings() {
-		doubt.Message = "warning: " + doubt.Message
-		fmt.Fprintln(w, doubt.Excerpt())
-	}
-	file := cmp.Or(c.File, "the default configuration")
-	fmt.Fprintf(w, "%s is valid; policy %s, upstreams %s\n", file, c.Policy(), strings.Join(c.Upstreams(), ", "))
 }
 
 func configShow(s command.Streams, agents func(config.Config) config.Config) *cobra.Command {
@@ -105,7 +108,7 @@ func configShow(s command.Streams, agents func(config.Config) config.Config) *co
 	return cmd
 }
 
-// agentsUse returns, as comments, what agents use in place of the gateway's configuration: those without a waiting
+// agentsUse returns, as comments, the settings that agents use instead of the gateway's: those without a waiting
 // user, and those with one.
 func agentsUse(gateway *config.Config, served, run, chat config.Config) string {
 	text := ""
@@ -121,27 +124,11 @@ func agentsUse(gateway *config.Config, served, run, chat config.Config) string {
 	return text
 }
 
-func configSchema(s command.Streams) *cobra.Command {
+func printing(s command.Streams, use, short, example string, text func() string) *cobra.Command {
 	return &cobra.Command{
-		Use:     "schema",
-		Short:   "Print the JSON Schema of the file for editors",
-		Example: "  ridethrough config schema >config.schema.json",
-		Args:    cobra.NoArgs,
+		Use: use, Short: short, Example: example, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := s.Out.Write(config.Schema())
-			return command.Failed(err)
-		},
-	}
-}
-
-func configInit(s command.Streams) *cobra.Command {
-	return &cobra.Command{
-		Use:     "init",
-		Short:   "Print a commented configuration file to start from",
-		Example: "  mkdir -p ~/.config/ridethrough\n  ridethrough config init > ~/.config/ridethrough/config.yaml",
-		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(s.Out, config.Starter())
+			_, err := io.WriteString(s.Out, text())
 			return command.Failed(err)
 		},
 	}

@@ -18,16 +18,14 @@ import (
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
-	"github.com/ridethrough/ridethrough/internal/cli/screen"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
-	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// answer is the text of the demo's provider after its outage.
 const answer = "I am back. Your request waited here, and its answer came once."
 
 // Demo returns the command `demo`.
@@ -41,7 +39,7 @@ func Demo(s command.Streams) *cobra.Command {
 		Example: "  ridethrough demo",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d := &demo{screen: screen.New(s, plain)}
+			d := &demo{screen: command.NewScreen(s, plain)}
 			return command.Failed(d.run(cmd.Context()))
 		},
 	}
@@ -49,9 +47,8 @@ func Demo(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// demo is one run of the demonstration.
 type demo struct {
-	screen   *screen.Screen
+	screen   *command.Screen
 	begun    time.Time
 	requests atomic.Int64 // that the provider got
 	retries  atomic.Int64
@@ -59,7 +56,7 @@ type demo struct {
 	latest   atomic.Pointer[policy.Wait]
 }
 
-// run shows the demonstration. It ends early if it cannot be written.
+// run shows the demonstration. It ends early if its output cannot be written.
 func (d *demo) run(ctx context.Context) error {
 	ctx, unseen := context.WithCancel(ctx)
 	defer unseen()
@@ -88,12 +85,10 @@ func (d *demo) play(ctx context.Context) error {
 	d.screen.Print("", "client    requests a stream from the gateway and never retries\n")
 	d.begun = time.Now()
 	provider.Start()
-	ticking, endTicking := context.WithCancel(ctx)
-	ticked := make(chan struct{})
-	go func() { defer close(ticked); d.tick(ticking) }()
+	endRedrawing := d.screen.Redraw(ctx, d.show)
 	err = d.ask(ctx, gatewayURL)
-	endTicking()
-	<-ticked
+	endRedrawing()
+	d.screen.Status("")
 	if ctx.Err() != nil {
 		d.screen.Print("", "Canceled.")
 		return context.Cause(ctx)
@@ -102,18 +97,17 @@ func (d *demo) play(ctx context.Context) error {
 		return err
 	}
 	d.screen.Print("", "")
-	d.screen.Print(screen.Faint, "The client sent 1 request and got 1 complete answer.")
-	d.screen.Wrap(screen.Faint, d.sum())
+	d.screen.Print(command.Faint, "The client sent 1 request and got 1 complete answer.")
+	d.screen.Wrap(command.Faint, d.sum())
 	return nil
 }
 
-// sum says what the requests that the provider got were.
 func (d *demo) sum() string {
-	parts := []string{"the first", plural.Count(int(d.retries.Load()), "retry", "retries")}
+	parts := []string{"the first", text.Count(int(d.retries.Load()), "retry", "retries")}
 	if n := int(d.resent.Load()); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d sent again at once because a kept connection was closed", n))
 	}
-	return fmt.Sprintf("The provider got %s: %s.", plural.Count(int(d.requests.Load()), "request", "requests"), command.List(parts))
+	return fmt.Sprintf("The provider got %s: %s.", text.Count(int(d.requests.Load()), "request", "requests"), text.And(parts))
 }
 
 // provider starts a provider with an outage of 17 seconds: overloaded at first,
@@ -126,8 +120,8 @@ func (d *demo) provider() (*simulator.Provider, string, error) {
 	p := simulator.New(simulator.Script{
 		Outages: []simulator.Outage{
 			{From: 0, To: 2 * time.Second, Reply: simulator.Status{Code: 529}},
-			{From: 2 * time.Second, To: 7 * time.Second, Reply: simulator.RoleError{}},
-			{From: 7 * time.Second, To: 17 * time.Second, Reply: simulator.Reset{}},
+			{From: 2 * time.Second, To: 7 * time.Second, Reply: simulator.RoleError},
+			{From: 7 * time.Second, To: 17 * time.Second, Reply: simulator.Reset},
 		},
 		Answer:    answer,
 		Pace:      60 * time.Millisecond,
@@ -137,7 +131,6 @@ func (d *demo) provider() (*simulator.Provider, string, error) {
 	return p, "http://" + l.Addr().String(), nil
 }
 
-// gateway starts the gateway in front of a provider; stop stops it.
 func (d *demo) gateway(ctx context.Context, upstream string) (string, func(), error) {
 	l, err := command.Listen("127.0.0.1:0", "--listen")
 	if err != nil {
@@ -155,26 +148,22 @@ func (d *demo) gateway(ctx context.Context, upstream string) (string, func(), er
 	if err != nil {
 		return "", nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	stop := command.Background(ctx, func(ctx context.Context) {
 		_ = server.New(server.Config{Gateway: g, Log: slog.New(slog.DiscardHandler)}).Run(ctx, l)
-	}()
-	return "http://" + l.Addr().String(), func() { cancel(); <-done }, nil
+	})
+	return "http://" + l.Addr().String(), stop, nil
 }
 
-// watch shows an event of the gateway.
 func (d *demo) watch(e gateway.Event) {
 	if e.Resent {
 		d.resent.Add(1)
-		d.screen.Print(screen.Faint, "%5.1f s  a kept connection was closed: sent again at once, on a new one", time.Since(d.begun).Seconds())
+		d.screen.Print(command.Faint, "%5.1f s  a kept connection was closed: sent again at once, on a new one", time.Since(d.begun).Seconds())
 	}
 	switch e := e.Event.(type) {
 	case turn.Recovered:
 		d.latest.Store(nil)
 		d.screen.Status("")
-		d.screen.Print(screen.Green, "%s", display.Recovered(e.Retries, e.Waited))
+		d.screen.Print(command.Green, "%s", display.Recovered(e.Retries, e.Waited))
 		d.screen.Print("", "")
 	case turn.Error:
 		if e.Left() {
@@ -182,10 +171,10 @@ func (d *demo) watch(e gateway.Event) {
 		}
 		d.latest.Store(nil)
 		d.screen.Status("")
-		d.screen.Print(screen.Red, "%s\n  %v", display.Headline(e, time.Now()), e.Fault)
+		d.screen.Print(command.Red, "%s\n  %v", display.Headline(e, time.Now()), e.Fault)
 	case turn.Retry:
 		d.retries.Add(1)
-		d.screen.Print(screen.Faint, "%5.1f s  %s", time.Since(d.begun).Seconds(), e.Fault)
+		d.screen.Print(command.Faint, "%5.1f s  %s", time.Since(d.begun).Seconds(), e.Fault)
 		w := &e.Wait
 		if !d.screen.Live {
 			d.screen.Print("", "%s", display.WaitLine(*w, time.Now(), d.screen.Columns()))
@@ -195,29 +184,13 @@ func (d *demo) watch(e gateway.Event) {
 	}
 }
 
-// tick redraws the countdown.
-func (d *demo) tick(ctx context.Context) {
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			d.screen.Status("")
-			return
-		case <-ticker.C:
-			d.show()
-		}
-	}
-}
-
-// show draws the countdown of the current wait.
 func (d *demo) show() {
 	if w := d.latest.Load(); w != nil {
 		d.screen.Status(display.WaitLine(*w, time.Now(), d.screen.Columns()))
 	}
 }
 
-// ask is the client. It knows only the gateway's address.
+// ask plays the client, which knows only the gateway's address.
 func (d *demo) ask(ctx context.Context, base string) error {
 	const body = `{"model":"demo","max_tokens":256,"stream":true,"messages":[{"role":"user","content":"Are you there?"}]}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/messages", strings.NewReader(body))
@@ -239,7 +212,7 @@ func (d *demo) ask(ctx context.Context, base string) error {
 	return d.print(resp.Body)
 }
 
-// print writes the answer as it streams. A stream without its end is an error.
+// print writes the answer as it streams. A stream that breaks off is an error.
 func (d *demo) print(body io.Reader) error {
 	lines := bufio.NewScanner(body)
 	for lines.Scan() {

@@ -1,6 +1,7 @@
 package gatewaycmd
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,10 +22,10 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/sse"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// errorBound is how many bytes of an error are read.
 const errorBound = 1 << 20
 
 // Explain returns the command `explain`.
@@ -74,7 +75,6 @@ func Explain(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// explainCmd is a call of `explain`.
 type explainCmd struct {
 	configflags.Flags
 
@@ -88,13 +88,12 @@ type explainCmd struct {
 	why         bool
 }
 
-// read reads the flags.
 func (c *explainCmd) read() (err error) {
 	if c.status != 0 && (c.status < 100 || c.status > 599) {
 		return fmt.Errorf("--status %d: want an HTTP status, such as 529", c.status)
 	}
 	if c.wrong != "" && !slices.Contains(config.FaultKinds(), c.wrong) {
-		return fmt.Errorf("--wrong %q: want the right kind: %s", c.wrong, command.List(config.FaultKinds()))
+		return fmt.Errorf("--wrong %q: want the right kind: %s", c.wrong, text.And(config.FaultKinds()))
 	}
 	c.now = time.Now()
 	if c.at != "" {
@@ -105,7 +104,7 @@ func (c *explainCmd) read() (err error) {
 	return nil
 }
 
-// input opens the file in the arguments, the error that an argument is itself, or standard input.
+// input opens the file that an argument names, the error that the argument itself is, or standard input.
 func (c *explainCmd) input(s command.Streams, args []string) (io.ReadCloser, error) {
 	if len(args) == 0 || args[0] == "-" {
 		if command.IsTerminal(s.In) {
@@ -123,8 +122,8 @@ func (c *explainCmd) input(s command.Streams, args []string) (io.ReadCloser, err
 	return nil, err // it names the file
 }
 
-// isText reports whether an argument that names no file is an error itself, and no mistyped name: it has several
-// words, or is one without a directory and a suffix, such as overloaded_error.
+// isText reports whether an argument that names no file is an error text and no mistyped name: it has several
+// words, or one word without a directory and a suffix, such as overloaded_error.
 func isText(arg string) bool {
 	return strings.ContainsAny(arg, " \t\n{[<") || !strings.ContainsAny(arg, "/.\\")
 }
@@ -159,9 +158,9 @@ func (c *explainCmd) run(in io.Reader, s command.Streams) error {
 	return printSigns(out, c.faults.Weigh(e))
 }
 
-// explanation is the explanation of a fault as JSON.
 type explanation struct {
 	Kind      string            `json:"kind"`
+	Class     fault.Class       `json:"class"`
 	Status    int               `json:"status,omitzero"`
 	Code      string            `json:"code,omitzero"`
 	Message   string            `json:"message,omitzero"`
@@ -178,7 +177,7 @@ type explanation struct {
 
 func (c *explainCmd) describe(f *fault.Error) explanation {
 	r := explanation{
-		Kind: f.Kind.String(), Status: f.Status, Code: f.Code, Message: f.Message, RequestID: f.RequestID,
+		Kind: f.Kind.String(), Class: f.Class(), Status: f.Status, Code: f.Code, Message: f.Message, RequestID: f.RequestID,
 		Final: f.Final, WaitMs: waitMs(f, c.now), ResetAt: f.ResetAt, Guessed: f.Guessed, Rule: f.Rule, Reason: f.Reason,
 		Verdicts: map[string]string{},
 	}
@@ -188,7 +187,6 @@ func (c *explainCmd) describe(f *fault.Error) explanation {
 	return r
 }
 
-// verdict returns what a preset does after a first failure.
 func (c *explainCmd) verdict(name string, f *fault.Error) string {
 	p, _ := policy.Preset(name)
 	p.Backoff.Jitter = policy.Jitter{} // show the middle of the range
@@ -202,7 +200,6 @@ func (c *explainCmd) verdict(name string, f *fault.Error) string {
 	return "retry in " + v.Wait.String()
 }
 
-// print writes the explanation as text.
 func (c *explainCmd) print(out io.Writer, f *fault.Error) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", args...) }
@@ -228,7 +225,6 @@ func (c *explainCmd) print(out io.Writer, f *fault.Error) error {
 	return w.Flush()
 }
 
-// hint returns the wait that the provider asks for, as text.
 func (c *explainCmd) hint(f *fault.Error) string {
 	wait := f.RetryAfter(c.now)
 	switch {
@@ -242,7 +238,7 @@ func (c *explainCmd) hint(f *fault.Error) string {
 	return wait.String() + ", until " + f.ResetAt.UTC().Format(time.RFC3339)
 }
 
-// waitMs returns the stated wait in milliseconds, rounded up; nil: none is stated.
+// waitMs returns the stated wait in milliseconds, rounded up, or nil.
 func waitMs(f *fault.Error, now time.Time) *int64 {
 	wait := f.RetryAfter(now)
 	if wait == 0 {
@@ -258,7 +254,6 @@ func writeJSON(out io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// sample is an error to explain.
 type sample struct {
 	ID      string            `json:"id"`
 	Where   string            `json:"where"` // "http", "stream" or "network"; "": see evidence
@@ -267,7 +262,6 @@ type sample struct {
 	Body    string            `json:"body"`
 }
 
-// evidence returns the evidence of the error.
 func (e sample) evidence(now time.Time) classify.Evidence {
 	header := http.Header{}
 	for name, value := range e.Headers {
@@ -282,8 +276,8 @@ func (e sample) evidence(now time.Time) classify.Evidence {
 	return classify.Response(e.Status, header, []byte(e.Body), now)
 }
 
-// parseError reads an error in one of several forms, told apart by how it begins.
-// status is that of the flag; 0: not given.
+// parseError reads an error in one of several forms, distinguished by how it begins. status is that of the flag; 0:
+// not given.
 func parseError(text string, status int) sample {
 	text = strings.TrimSpace(text)
 	if head, body, ok := parseResponse(text); ok {
@@ -324,4 +318,53 @@ func parseResponse(text string) (e sample, body string, ok bool) {
 		e.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
 	return e, rest, true
+}
+
+// classes are the names that corpora of labelled errors use for our kinds.
+var classes = map[fault.Kind]string{
+	fault.RateLimited: "transient", fault.Overloaded: "transient",
+	fault.Unavailable: "transient", fault.Truncated: "transient",
+	fault.UpstreamTimeout: "timeout", fault.Timeout: "timeout",
+	fault.Quota: "quota_exhausted", fault.TooLong: "context_overflow",
+	fault.Auth: "permanent", fault.Invalid: "permanent", fault.Refused: "permanent",
+	fault.Canceled: "canceled", fault.Unknown: "unknown",
+}
+
+type label struct {
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Class  string `json:"class"`
+	Retry  bool   `json:"retry"` // a bounded policy that retries unknown faults would retry
+	WaitMs *int64 `json:"wait_ms"`
+	Rule   string `json:"rule"`
+}
+
+func labelled(id string, f *fault.Error, now time.Time) label {
+	again := fault.Transient.With(fault.Unknown)
+	return label{
+		ID: id, Kind: f.Kind.String(), Class: classes[f.Kind],
+		Retry: again.Has(f.Kind) && !f.Final, WaitMs: waitMs(f, now), Rule: f.Rule,
+	}
+}
+
+func (c *explainCmd) each(in io.Reader, out io.Writer) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 16*errorBound)
+	w := bufio.NewWriter(out)
+	for n := 1; lines.Scan(); n++ {
+		if len(lines.Bytes()) == 0 {
+			continue
+		}
+		var e sample
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return fmt.Errorf("line %d: want a JSON object with where, status, headers and body: %w", n, err)
+		}
+		if err := writeJSON(w, labelled(e.ID, c.faults.Classify(e.evidence(c.now)), c.now)); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	return w.Flush()
 }

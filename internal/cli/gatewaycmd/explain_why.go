@@ -6,12 +6,11 @@ import (
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/internal/text"
 )
 
-// width is how wide the text of the evidence is, in columns.
 const width = 80
 
-// sign is a piece of evidence as JSON.
 type sign struct {
 	From    string `json:"from"`
 	Found   string `json:"found,omitzero"`
@@ -22,7 +21,6 @@ type sign struct {
 	Because string `json:"because,omitzero"`
 }
 
-// signs returns the evidence as JSON has it.
 func signs(all []classify.Sign) []sign {
 	made := make([]sign, 0, len(all))
 	for _, s := range all {
@@ -31,10 +29,9 @@ func signs(all []classify.Sign) []sign {
 	return made
 }
 
-// printSigns writes the evidence as text, what decided with an arrow.
 func printSigns(out io.Writer, all []classify.Sign) error {
 	var b strings.Builder
-	b.WriteString("\nevidence, in the order in which it is asked about\n")
+	b.WriteString("\nevidence, in order of precedence\n")
 	for _, s := range all {
 		mark := "  "
 		if s.Decides {
@@ -57,7 +54,6 @@ func printSigns(out io.Writer, all []classify.Sign) error {
 	return err
 }
 
-// quoted returns what was found, in quotes where it is words.
 func quoted(s classify.Sign) string {
 	found := strings.Join(strings.Fields(s.Found), " ")
 	if s.From == "text" {
@@ -66,16 +62,7 @@ func quoted(s classify.Sign) string {
 	return found
 }
 
-// wrap writes a text in lines of at most the width, the first after the mark and the others indented.
-func wrap(b *strings.Builder, mark, text string) {
-	const indent = "    "
-	line := mark
-	for _, word := range strings.Fields(text) {
-		if len([]rune(line))+len([]rune(word)) > width && strings.TrimSpace(line) != "" {
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
-			line = indent
-		}
-		line += word + " "
-	}
-	b.WriteString(strings.TrimRight(line, " ") + "\n")
+// wrap writes a text in lines of bounded width, the first after the mark and the others indented.
+func wrap(b *strings.Builder, mark, words string) {
+	b.WriteString(mark + strings.ReplaceAll(text.Wrap(words, width-4), "\n", "\n    ") + "\n")
 }

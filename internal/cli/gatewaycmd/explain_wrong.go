@@ -10,19 +10,25 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
-	"github.com/ridethrough/ridethrough/internal/atomicfile"
-	"github.com/ridethrough/ridethrough/internal/dialect"
+	"github.com/ridethrough/ridethrough/internal/api"
+	"github.com/ridethrough/ridethrough/internal/api/anthropic"
+	"github.com/ridethrough/ridethrough/internal/api/cohere"
+	"github.com/ridethrough/ridethrough/internal/api/gemini"
+	"github.com/ridethrough/ridethrough/internal/api/ollama"
+	"github.com/ridethrough/ridethrough/internal/api/openai"
+	"github.com/ridethrough/ridethrough/internal/disk"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/redact"
 )
 
-// useOwnRows makes the command judge as a gateway with the same configuration would. Without a valid one it judges
-// by the built-in rules.
+// useOwnRows makes the command judge as a gateway with the same configuration would. Without a valid configuration
+// the built-in rules decide.
 func (c *explainCmd) useOwnRows() {
 	if conf, err := c.Read(); err == nil {
 		c.faults = c.Faults(&conf)
@@ -30,7 +36,7 @@ func (c *explainCmd) useOwnRows() {
 	c.faults.Provider = c.provider
 }
 
-// correct adds a row to the user's own readings, after which the error is of the kind that the user wants.
+// correct adds a row to the user's own readings that gives the error the kind the user wants.
 func (c *explainCmd) correct(out io.Writer, e classify.Evidence) error {
 	conf, err := c.Read()
 	if err != nil {
@@ -65,7 +71,7 @@ func (c *explainCmd) correct(out io.Writer, e classify.Evidence) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(path, text); err != nil {
+	if err := disk.Write(path, text); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "%s\nadded to %s; a gateway with this configuration follows it at once\n", rowText(row), path)
@@ -100,7 +106,7 @@ func (c *explainCmd) rowOf(e classify.Evidence) (classify.Row, error) {
 	return r, config.CheckFault(r)
 }
 
-// publicName returns the name of an error, or nothing if it may be an id.
+// publicName returns the name of an error, or "" if it may be an id.
 func publicName(name string) string {
 	digits := 0
 	for _, r := range name {
@@ -118,7 +124,7 @@ func publicName(name string) string {
 	return name
 }
 
-// isAnswer reports whether no API takes a body with a good status, or the data of an event, for an error.
+// isAnswer reports whether no API treats a body with a good status, or the data of an event, as an error.
 func isAnswer(body []byte) bool {
 	body = bytes.TrimSpace(body)
 	if at := bytes.Index(body, []byte("data:")); at >= 0 && !bytes.HasPrefix(body, []byte("{")) {
@@ -127,20 +133,18 @@ func isAnswer(body []byte) bool {
 	if !bytes.HasPrefix(body, []byte("{")) {
 		return false // a page, or a text
 	}
-	for _, d := range []*dialect.Dialect{dialect.Anthropic(), dialect.OpenAIChat(), dialect.OpenAIResponses(), dialect.Gemini(), dialect.Ollama(), dialect.Cohere()} {
-		if d.BodyKind(body) == dialect.Failure {
+	for _, d := range []*api.API{anthropic.Messages(), openai.Chat(), openai.Responses(), gemini.API(), ollama.API(), cohere.API()} {
+		if d.BodyKind(body) == api.Failure {
 			return false
 		}
 	}
 	return true
 }
 
-// header begins a new file of readings.
 const header = `# Your own readings of faults. The first row whose fields all match decides, before the built-in rules.
 # ridethrough explain --why shows what decides; docs/faults.md has the fields.
 `
 
-// withRow returns the text of a file with one more row, before the others.
 func withRow(path string, r classify.Row) ([]byte, error) {
 	old, err := os.ReadFile(path)
 	switch {
@@ -159,17 +163,13 @@ func withRow(path string, r classify.Row) ([]byte, error) {
 	} else if i := bytes.Index(old, []byte("\n- ")); i >= 0 {
 		at = i + 1
 	}
-	var b bytes.Buffer
-	b.Write(old[:at])
+	row := rowText(r)
 	if at > 0 && old[at-1] != '\n' {
-		b.WriteByte('\n')
+		row = "\n" + row
 	}
-	b.WriteString(rowText(r))
-	b.Write(old[at:])
-	return b.Bytes(), nil
+	return slices.Insert(old, at, []byte(row)...), nil
 }
 
-// rowText returns a row as it is in the file.
 func rowText(r classify.Row) string {
 	var b strings.Builder
 	b.WriteString("- kind: " + r.Kind.String() + "\n")

@@ -12,21 +12,20 @@ import (
 	"syscall"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
-	"github.com/ridethrough/ridethrough/internal/cli/outlook"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/internal/server/audit"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
-// reloader applies a changing configuration to a gateway.
 type reloader struct {
 	inForce configflags.Resolved
 	addr    string // where the gateway listens
 	file    string // the configuration file
 	gateway *gateway.Gateway
 	log     *slog.Logger
-	audit   *audit.Log
+	audit   *rest.AuditLog
 	level   *slog.LevelVar
 	shown   *atomic.Pointer[config.Config] // the configuration in force
 
@@ -37,38 +36,30 @@ type reloader struct {
 
 // follow applies the configuration whenever its file changes and on SIGHUP, until stop is called or ctx ends.
 func (c *serveCmd) follow(ctx context.Context, g *reloader) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	path, _ := c.File()
 	g.file = path
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	return command.Background(ctx, func(ctx context.Context) {
+		defer signal.Stop(hangup)
 		config.Watch(ctx, path, hangup, func() { g.use(c.Resolve()) })
-	}()
-	return func() {
-		signal.Stop(hangup)
-		cancel()
-		<-ended
-	}
+	})
 }
 
-// policies describes the policies in force.
 func (g *reloader) policies() []server.Policy {
 	var all []server.Policy
 	for _, u := range g.shown.Load().Uses() {
-		o := u.Policy.Forecast(outlook.MaxRetries)
-		first := outlook.Summary(u.Policy, o)
+		o := u.Policy.Forecast(configflags.MaxRetries)
+		first := configflags.PolicySummary(u.Policy, o)
 		all = append(all, server.Policy{
 			Name: u.Name, Preset: u.Preset, UsedBy: u.By, Policy: u.Policy,
-			Sentence: strings.ToUpper(first[:1]) + first[1:] + ". " + outlook.End(u.Policy, o),
+			Sentence: strings.ToUpper(first[:1]) + first[1:] + ". " + configflags.PolicyEnd(u.Policy, o),
 		})
 	}
 	return all
 }
 
-// use applies a new configuration. One with a mistake changes nothing.
+// use applies a new configuration. An invalid one changes nothing.
 func (g *reloader) use(t configflags.Resolved, err error) {
 	t.Gateway.OnEvent, t.Gateway.Learned = g.inForce.Gateway.OnEvent, g.inForce.Gateway.Learned
 	t.Gateway.Share, t.Gateway.Fleet = g.inForce.Gateway.Share, g.inForce.Gateway.Fleet
@@ -92,7 +83,7 @@ func (g *reloader) use(t configflags.Resolved, err error) {
 	g.level.Set(t.Level)
 	changes, late := split(t.Config.Changes(&g.inForce.Config))
 	if all := slices.Concat(changes, late); len(all) > 0 {
-		g.audit.Act(audit.Actor{From: g.file}, "change the configuration", "changes", all)
+		g.audit.Act(rest.Actor{From: g.file}, "change the configuration", "changes", all)
 	}
 	g.inForce = t
 	g.shown.Store(&t.Config)
@@ -106,14 +97,13 @@ func (g *reloader) use(t configflags.Resolved, err error) {
 	}
 }
 
-// logWarnings logs the warnings about a configuration.
 func logWarnings(log *slog.Logger, c *config.Config) {
 	for _, doubt := range c.Warnings() {
 		log.Warn("configuration", "warning", doubt.Error())
 	}
 }
 
-// split separates changes in force from those that need a restart.
+// split separates changes already in force from those that need a restart.
 func split(all []config.Change) (now, late []string) {
 	for _, c := range all {
 		field, _, _ := strings.Cut(c.Field, ".")

@@ -19,10 +19,9 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
-	"github.com/ridethrough/ridethrough/internal/operation/watchdog"
 )
 
-// waits is a gateway where so many calls wait.
+// waits is a gateway with a number of waiting calls.
 type waits struct{ atomic.Int64 }
 
 func (w *waits) Waits() []gateway.Wait { return make([]gateway.Wait, w.Load()) }
@@ -59,8 +58,9 @@ func TestServe_TellsTheServiceManager(t *testing.T) {
 		t.Fatalf("listen: %v", err)
 	}
 	defer manager.Close()
-	env := map[string]string{"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "120000000"}
-	c := serveCmd{Flags: configflags.Flags{Streams: command.Streams{Env: func(name string) string { return env[name] }}}}
+	t.Setenv("NOTIFY_SOCKET", name)
+	t.Setenv("WATCHDOG_USEC", "120000000")
+	c := serveCmd{Flags: configflags.Flags{Streams: command.Streams{Env: os.Getenv}}}
 	frozen := c.dog.Loop("a loop")
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
@@ -74,34 +74,40 @@ func TestServe_TellsTheServiceManager(t *testing.T) {
 			}
 		}
 		check("at the start", "READY=1 STATUS=at http://h:1")
-		time.Sleep(watchdog.Interval)
+		time.Sleep(WatchdogInterval)
 		check("while nothing waits", "WATCHDOG=1")
 		g.Store(2)
-		time.Sleep(watchdog.Interval)
+		time.Sleep(WatchdogInterval)
 		check("while calls wait", "STATUS=at http://h:1, 2 calls wait | WATCHDOG=1")
-		ticks, ended := make(chan time.Time), make(chan struct{})
 		frozen.Begin()
-		go func() {
-			defer close(ended)
-			c.dog.Run(ctx, ticks)
-		}()
 		for range 10 {
-			ticks <- time.Now()
+			c.dog.Tick()
 		}
-		time.Sleep(watchdog.Interval)
+		time.Sleep(WatchdogInterval)
 		check("while a loop is frozen", "")
 		end()
-		<-ended
 		stop()
 		check("at the end", "STOPPING=1 STATUS=stopping; answers in progress may end")
 	})
 }
 
+func TestServe_SaysThatTheServiceManagerIsNotThere(t *testing.T) {
+	for socket, want := range map[string]string{"": "", filepath.Join(t.TempDir(), "missing"): "the service manager is not told that the gateway is ready"} {
+		t.Setenv("NOTIFY_SOCKET", socket)
+		c := serveCmd{Flags: configflags.Flags{Streams: command.Streams{Env: os.Getenv}}}
+		var log strings.Builder
+		c.tellManager(t.Context(), &waits{}, "http://h:1", slog.New(slog.NewTextHandler(&log, nil)))()
+		if got := log.String(); got != "" != (want != "") || !strings.Contains(got, want) {
+			t.Errorf("with NOTIFY_SOCKET=%q: logged %q, want %q", socket, got, want)
+		}
+	}
+}
+
 func TestServe_LogFileHasTheErrorThatEndsIt(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "logs", "gateway.log")
+	path := filepath.Join(t.TempDir(), "gateway.log")
 	var errs strings.Builder
 	s := command.Streams{Out: io.Discard, Err: &errs, Env: func(string) string { return "" }}
-	cmd := Serve(s, Directory(s))
+	cmd := Serve(s, nil, nil)
 	cmd.SetArgs([]string{"--listen", "8484", "--log-file", path})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	if err := cmd.ExecuteContext(t.Context()); err == nil {

@@ -15,77 +15,61 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
-	"github.com/ridethrough/ridethrough/internal/operation/alerts"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
-	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/notify"
 	"github.com/ridethrough/ridethrough/internal/server"
 )
 
-// notices are the notices of `serve`.
 type notices struct {
 	notifier *notify.Notifier
-	follower *alerts.Follower
+	follower *notify.Follower
 	end      func()
 }
 
-// board shows the upstreams of a gateway.
 type board interface{ Upstreams() []gateway.Health }
 
-// notices follows the incidents and the limits of what is served, and shows there what belongs to them.
 func (c *serveCmd) notices(ctx context.Context, s notify.Settings, g board, served *server.Config) *notices {
 	n := &notices{notifier: notify.New(served.Log, nil)}
-	n.follower = alerts.New(alerts.Config{
-		Incidents: served.History.Incidents, Upstreams: func() []alerts.Upstream { return upstreamsOf(g, served) },
+	n.follower = notify.NewFollower(notify.Config{
+		Incidents: served.History.Incidents, Upstreams: func() []notify.Upstream { return upstreamsOf(g, served) },
 		Send: n.notifier.Send, Host: hostname(), Log: served.Log,
 	})
 	n.use(s)
 	served.Vendor = n.follower.Vendor
 	warnings := served.Warnings
 	served.Warnings = func() []string { return slices.Concat(warnings(), n.notifier.Warnings()) }
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		n.follower.Run(ctx)
-	}()
-	n.end = func() {
-		cancel()
-		<-ended
-	}
+	n.end = command.Background(ctx, n.follower.Run)
 	return n
 }
 
-// upstreamsOf returns the upstreams of what is served, the gateway's and those of conversations.
-func upstreamsOf(g board, served *server.Config) (all []alerts.Upstream) {
+func upstreamsOf(g board, served *server.Config) (all []notify.Upstream) {
 	for _, u := range g.Upstreams() {
-		all = append(all, alerts.Upstream{Name: u.Name, Outages: u.Breaker.Outages})
+		all = append(all, notify.Upstream{Name: u.Name, Outages: u.Breaker.Outages})
 	}
 	if served.Conversations == nil {
 		return all
 	}
 	for u := range served.Conversations.Upstreams() {
-		all = append(all, alerts.Upstream{Name: history.ConversationUpstream(u.Name), Outages: u.Outages})
+		if !slices.ContainsFunc(all, func(o notify.Upstream) bool { return o.Name == u.Name }) {
+			all = append(all, notify.Upstream{Name: u.Name, Outages: u.Outages})
+		}
 	}
 	return all
 }
 
-// use applies settings.
 func (n *notices) use(s notify.Settings) {
 	n.notifier.Use(s.Targets)
 	n.follower.Use(s)
 }
 
-// closeTime is how long the program's end may wait for notices.
 const closeTime = 2 * time.Second
 
-// stop delivers what is queued, if that is soon done.
+// stop delivers the queued notices if that takes a moment only.
 func (n *notices) stop() {
 	n.end()
 	n.notifier.Close(closeTime)
 }
 
-// hostname returns the name of this machine, if it has one.
 func hostname() string {
 	name, _ := os.Hostname()
 	return name
@@ -93,17 +77,9 @@ func hostname() string {
 
 // Notify returns the command `notify`.
 func Notify(s command.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "notify",
-		Short: "Test the notices about outages and limits",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(notifyTest(s))
-	return cmd
+	return group("notify", "Test the notices about outages and limits", "", notifyTest(s))
 }
 
-// notifyTest returns the command `notify test`.
 func notifyTest(s command.Streams) *cobra.Command {
 	f := configflags.Flags{Streams: s}
 	cmd := &cobra.Command{
@@ -128,7 +104,6 @@ func notifyTest(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// noticeTargets returns the targets of a configuration with these names; none: all.
 func noticeTargets(c *config.Config, env func(string) string, names []string) ([]notify.Target, error) {
 	settings, err := c.Notices(env)
 	switch {
@@ -151,7 +126,6 @@ func noticeTargets(c *config.Config, env func(string) string, names []string) ([
 	return slices.DeleteFunc(settings.Targets, func(t notify.Target) bool { return !slices.Contains(names, t.Name) }), nil
 }
 
-// testNotices sends a test notice to each target.
 func testNotices(ctx context.Context, s command.Streams, to []notify.Target) error {
 	out, failed := command.Text(s.Out), 0
 	client := notify.NewClient()

@@ -11,27 +11,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
-	"github.com/ridethrough/ridethrough/internal/cli/outlook"
-	"github.com/ridethrough/ridethrough/internal/cli/screen"
 	"github.com/ridethrough/ridethrough/internal/lab"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
 // Policy returns the command `policy`.
 func Policy(s command.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "policy",
-		Short: "List, show and check retry policies",
-		Long: "policy shows what retry policies do in an endless outage, before a real one does. `ridethrough lab`\n" +
+	return group("policy", "List, show and check retry policies",
+		"policy shows what retry policies do in an endless outage, before a real one does. `ridethrough lab`\n"+
 			"simulates other outages.",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(policyList(s), policyShow(s), policyCheck(s))
-	return cmd
+		policyList(s), policyShow(s), policyCheck(s))
 }
 
 func policyList(s command.Streams) *cobra.Command {
@@ -52,7 +46,7 @@ func policyList(s command.Streams) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(w, "%s\t%s\n", name, outlook.Summary(p, p.Forecast(outlook.MaxRetries)))
+				fmt.Fprintf(w, "%s\t%s\n", name, configflags.PolicySummary(p, p.Forecast(configflags.MaxRetries)))
 			}
 			return command.Failed(w.Flush())
 		},
@@ -97,13 +91,12 @@ func policyCheck(s command.Streams) *cobra.Command {
 			if doubt != "" {
 				fmt.Fprintf(command.Text(s.Out), "%s: warning: %s\n", args[0], doubt)
 			}
-			_, err = fmt.Fprintf(command.Text(s.Out), "%s is valid: %s\n", args[0], outlook.Summary(p, p.Forecast(outlook.MaxRetries)))
+			_, err = fmt.Fprintf(command.Text(s.Out), "%s is valid: %s\n", args[0], configflags.PolicySummary(p, p.Forecast(configflags.MaxRetries)))
 			return command.Failed(err)
 		},
 	}
 }
 
-// policyShowCmd is a call of `policy show`.
 type policyShowCmd struct {
 	from configflags.Flags
 	most int
@@ -126,16 +119,16 @@ func (c *policyShowCmd) run(s command.Streams, name string) error {
 	if err != nil {
 		return err
 	}
-	o := p.Forecast(outlook.MaxRetries)
+	o := p.Forecast(configflags.MaxRetries)
 	if c.json {
-		return command.Failed(writeJSON(command.JSON(s.Out), describePolicy(name, o, now)))
+		return command.Failed(writeJSON(command.JSON(s.Out), describePolicy(name, p, o, now)))
 	}
-	out := screen.New(s, false)
+	out := command.NewScreen(s, false)
 	c.print(out, name, p, o, now)
 	return command.Failed(out.Err())
 }
 
-// find returns the policy of a name, which is in the configuration or the lab, or of a file.
+// find returns a named policy of the configuration or the lab, or that of a file.
 func (c *policyShowCmd) find(name string) (policy.Policy, error) {
 	conf, err := c.from.Read()
 	if err != nil {
@@ -150,26 +143,25 @@ func (c *policyShowCmd) find(name string) (policy.Policy, error) {
 	p, _, err := config.LoadPolicy(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return p, fmt.Errorf("unknown policy %q; want %s, a program from `ridethrough lab --policies`, or a file with a policy",
-			name, command.List(conf.Policies()))
+			name, text.And(conf.Policies()))
 	}
 	return p, configflags.ExplainIn(err, "the policy")
 }
 
-// print writes the policy as text.
-func (c *policyShowCmd) print(out *screen.Screen, name string, p policy.Policy, o policy.Forecast, now time.Time) {
-	out.Wrap("", name+": "+outlook.Summary(p, o))
+func (c *policyShowCmd) print(out *command.Screen, name string, p policy.Policy, o policy.Forecast, now time.Time) {
+	out.Wrap("", name+": "+configflags.PolicySummary(p, o))
 	shown := o.Retries[:min(len(o.Retries), c.most)]
 	if len(shown) > 0 {
 		out.Print("", "")
 		c.table(out, shown, p.Backoff.Jitter != policy.Jitter{}, now)
 	}
 	if more := len(o.Retries) - len(shown); more > 0 && o.Stop != "" {
-		out.Print(screen.Faint, "… and %d more", more)
+		out.Print(command.Faint, "… and %d more", more)
 	} else if more > 0 {
-		out.Print(screen.Faint, "… and so on")
+		out.Print(command.Faint, "… and so on")
 	}
 	out.Print("", "")
-	out.Wrap("", outlook.End(p, o))
+	out.Wrap("", configflags.PolicyEnd(p, o)+" "+configflags.PolicyWithoutName(p))
 }
 
 const (
@@ -177,8 +169,7 @@ const (
 	jitterWidth = 19 // of the column with the range of a wait
 )
 
-// table writes the retries, with a bar for each wait if there is room.
-func (c *policyShowCmd) table(out *screen.Screen, shown []policy.PlannedRetry, moved bool, now time.Time) {
+func (c *policyShowCmd) table(out *command.Screen, shown []policy.PlannedRetry, moved bool, now time.Time) {
 	longest := time.Duration(1)
 	for _, r := range shown {
 		longest = max(longest, r.Wait)
@@ -187,42 +178,37 @@ func (c *policyShowCmd) table(out *screen.Screen, shown []policy.PlannedRetry, m
 	if moved = moved && out.Columns() > len(head)+jitterWidth+2; moved {
 		head += fmt.Sprintf("  %-*s", jitterWidth, "with jitter")
 	}
-	out.Print(screen.Faint, "%s", strings.TrimRight(head, " "))
-	room := min(out.Columns()-len(head)-3, barMost)
+	out.Print(command.Faint, "%s", strings.TrimRight(head, " "))
+	room, bar := min(out.Columns()-len(head)-3, barMost), "█"
+	if out.ASCII {
+		bar = "#"
+	}
 	for _, r := range shown {
-		line := fmt.Sprintf("%5d  %9s  %10s  %-8s", r.N, outlook.Duration(r.Wait), outlook.Duration(r.At), now.Add(r.At).Format("15:04:05"))
+		line := fmt.Sprintf("%5d  %9s  %10s  %-8s", r.N, configflags.Duration(r.Wait), configflags.Duration(r.At), now.Add(r.At).Format("15:04:05"))
 		if moved {
 			line += fmt.Sprintf("  %-*s", jitterWidth, span(r))
 		}
 		if room > 3 {
-			line += "  " + strings.Repeat(bar(out.ASCII), max(1, int(int64(room)*int64(r.Wait)/int64(longest))))
+			line += "  " + strings.Repeat(bar, max(1, int(int64(room)*int64(r.Wait)/int64(longest))))
 		}
 		out.Print("", "%s", strings.TrimRight(line, " "))
 	}
 }
 
-// span returns the range of a wait with jitter; "": it is fixed.
 func span(r policy.PlannedRetry) string {
 	if r.Least == r.Most {
 		return ""
 	}
-	return outlook.Duration(r.Least) + " to " + outlook.Duration(r.Most)
+	return configflags.Duration(r.Least) + " to " + configflags.Duration(r.Most)
 }
 
-func bar(ascii bool) string {
-	if ascii {
-		return "#"
-	}
-	return "█"
-}
-
-// policyJSON is the output of `policy show` as JSON.
 type policyJSON struct {
 	Policy  string      `json:"policy"`
 	Retries []retryJSON `json:"retries"`
 	Count   *int        `json:"count"` // null: unlimited
 	TotalMs *int64      `json:"totalMs"`
 	Stop    string      `json:"stop,omitzero"`
+	Unnamed bool        `json:"unnamed"` // failures without a name are retried, too
 }
 
 type retryJSON struct {
@@ -237,8 +223,8 @@ type retryJSON struct {
 // endlessShown is how many retries of an endless policy the JSON has.
 const endlessShown = 100
 
-func describePolicy(name string, o policy.Forecast, now time.Time) policyJSON {
-	d := policyJSON{Policy: name, Retries: []retryJSON{}, Stop: string(o.Stop)}
+func describePolicy(name string, p policy.Policy, o policy.Forecast, now time.Time) policyJSON {
+	d := policyJSON{Policy: name, Retries: []retryJSON{}, Stop: string(o.Stop), Unnamed: p.Retries != 0 && p.RetryOn.Has(fault.Unknown)}
 	if o.Stop == "" {
 		o.Retries = o.Retries[:min(len(o.Retries), endlessShown)]
 	} else {

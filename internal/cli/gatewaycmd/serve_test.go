@@ -2,17 +2,12 @@ package gatewaycmd
 
 import (
 	"net/url"
-	"os"
 	"testing"
 
 	"github.com/ridethrough/ridethrough/gateway"
 )
 
 func TestNoLoop_RefusesTheGatewaysOwnAddress(t *testing.T) {
-	name, err := os.Hostname()
-	if err != nil {
-		t.Fatalf("Hostname: %v", err)
-	}
 	tests := []struct {
 		listen, upstream string
 		loop             bool
@@ -27,7 +22,6 @@ func TestNoLoop_RefusesTheGatewaysOwnAddress(t *testing.T) {
 		{"[::1]:8484", "http://localhost:8484", true},
 		{"[::]:8484", "http://127.0.0.1:8484", true},
 		{"[::]:8484", "http://[::1]:8484", true},
-		{"[::]:8484", "http://" + name + ":8484", true},
 		{"0.0.0.0:80", "http://127.0.0.2", true},
 		{"0.0.0.0:443", "https://localhost", true},
 		{"127.0.0.1:8484", "http://127.0.0.1:8485", false},

@@ -13,19 +13,12 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/operation/access"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
-	"github.com/ridethrough/ridethrough/internal/server/audit"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
 // Token returns the command `token`.
 func Token(s command.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "token",
-		Short: "Make tokens for the clients of a gateway",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(tokenNew(s))
-	return cmd
+	return group("token", "Make tokens for the clients of a gateway", "", tokenNew(s))
 }
 
 func tokenNew(s command.Streams) *cobra.Command {
@@ -48,43 +41,26 @@ func tokenNew(s command.Streams) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&c.scope, "scope", "use", "what the token permits: use, see, act and admin, separated by commas")
 	f.StringVar(&c.expires, "expires", "", "the time after which it is refused, such as 90d (default never)")
-	f.Var((*limitValue)(&c.limits.Requests), "rpm", "at most `N` requests a minute (default no limit)")
-	f.Var((*limitValue)(&c.limits.Tokens), "tpm", "at most `N` tokens of models a minute (default no limit)")
-	f.Var((*limitValue)(&c.limits.Holds), "holds", "at most `N` requests that wait for their provider at a time (default no limit)")
+	limit := func(name, usage string, to *int) {
+		f.Func(name, usage, func(text string) (err error) {
+			if *to, err = strconv.Atoi(text); err != nil || *to < 1 {
+				return errors.New("want a number above 0")
+			}
+			return nil
+		})
+	}
+	limit("rpm", "at most `N` requests a minute (default no limit)", &c.limits.Requests)
+	limit("tpm", "at most `N` tokens of models a minute (default no limit)", &c.limits.Tokens)
+	limit("holds", "at most `N` requests that wait for their provider at a time (default no limit)", &c.limits.Holds)
 	f.StringVar(&c.to, "append", "", "append the line to this `FILE`, and print the token alone")
 	return cmd
 }
 
-// tokenCmd is a call of `token new`.
 type tokenCmd struct {
 	streams            command.Streams
 	scope, expires, to string
 	limits             access.Limits
 }
-
-// limitValue is the value of a flag for a limit.
-type limitValue int
-
-// Set parses the number.
-func (v *limitValue) Set(text string) error {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		return errors.New("want a number above 0")
-	}
-	*v = limitValue(n)
-	return nil
-}
-
-// String returns the number; "": there is no limit.
-func (v *limitValue) String() string {
-	if *v == 0 {
-		return ""
-	}
-	return strconv.Itoa(int(*v))
-}
-
-// Type names what the flag takes.
-func (v *limitValue) Type() string { return "N" }
 
 func (c *tokenCmd) run(name string) error {
 	scope, err := access.ParseScope(c.scope)
@@ -115,7 +91,7 @@ func (c *tokenCmd) run(name string) error {
 	return command.Failed(err)
 }
 
-// appendToken appends a token to a file, which may not exist. It refuses a file with a mistake or with a token of
+// appendToken appends a token to a file, which need not exist. It refuses a file with a mistake or with a token of
 // that name.
 func appendToken(name string, t access.Token) error {
 	text, err := os.ReadFile(name)
@@ -137,8 +113,8 @@ func appendToken(name string, t access.Token) error {
 	return errors.Join(err, f.Close())
 }
 
-// tokens returns the tokens of a configuration's file, and records each change; nil: there is no file.
-func tokens(c *config.Config, env func(string) string, log *slog.Logger, trail *audit.Log) (func() []access.Token, error) {
+// tokens returns the tokens of a configuration's file and records each change; nil: there is no file.
+func tokens(c *config.Config, env func(string) string, log *slog.Logger, trail *rest.AuditLog) (func() []access.Token, error) {
 	return c.Tokens(env, func(all []access.Token, err error) {
 		if err != nil {
 			log.Error("read tokens failed, the previous ones stay in force", "error", err.Error())
@@ -148,6 +124,6 @@ func tokens(c *config.Config, env func(string) string, log *slog.Logger, trail *
 		for i, t := range all {
 			names[i] = t.Name + " " + t.Scope.String()
 		}
-		trail.Act(audit.Actor{From: "the file of tokens"}, "change tokens", "tokens", names)
+		trail.Act(rest.Actor{From: "the file of tokens"}, "change tokens", "tokens", names)
 	})
 }

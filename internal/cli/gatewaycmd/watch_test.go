@@ -6,9 +6,8 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/operation/watchdog"
 	"github.com/ridethrough/ridethrough/internal/server"
-	"github.com/ridethrough/ridethrough/internal/server/feed"
+	"github.com/ridethrough/ridethrough/internal/server/live"
 )
 
 // lockable is a gateway whose circuit breakers may be locked.
@@ -29,19 +28,19 @@ func TestServe_WatchNamesWhatHasFrozen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c serveCmd
 		release, g := make(chan struct{}), lockable{lock: make(chan struct{}, 1)}
-		events := newEventQueue(func(*gateway.Event) { <-release }, c.dog.Loop("the loop of events"))
-		served := server.Config{Gateway: g, Feed: feed.New()}
+		watch, end := queueEvents(func(*gateway.Event) { <-release }, c.dog.Loop("the loop of events"))
+		served := server.Config{Gateway: g, Feed: live.NewFeed()}
 		stop := c.watch(t.Context(), &served)
 		defer stop()
 		check := func(when, want string) {
 			t.Helper()
-			time.Sleep(8 * watchdog.Interval)
+			time.Sleep(8 * WatchdogInterval)
 			if got := served.Frozen(); got != want {
 				t.Errorf("Frozen %s: got %q, want %q", when, got, want)
 			}
 		}
 		check("while all is well", "")
-		events.Watch(gateway.Event{})
+		watch(gateway.Event{})
 		check("with an event that is never handled", "the loop of events has not moved for 30s; restart the program")
 		g.lock <- struct{}{}
 		check("with a lock that is never released as well",
@@ -49,6 +48,6 @@ func TestServe_WatchNamesWhatHasFrozen(t *testing.T) {
 		close(release)
 		<-g.lock
 		check("once both go on", "")
-		events.close()
+		end()
 	})
 }

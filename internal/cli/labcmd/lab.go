@@ -15,11 +15,9 @@ import (
 
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/cli/configflags"
-	"github.com/ridethrough/ridethrough/internal/cli/outlook"
-	"github.com/ridethrough/ridethrough/internal/cli/screen"
 	"github.com/ridethrough/ridethrough/internal/lab"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
-	"github.com/ridethrough/ridethrough/internal/plural"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -43,10 +41,8 @@ func Lab(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// instead are the flags that replace the simulation.
-var instead = [...]string{"list", "policies", "show", "schema", "gallery"}
+var instead = [...]string{"list", "policies", "show", "schema"}
 
-// flags adds the command's flags.
 func (c *labCmd) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	c.given = f.Changed
@@ -62,7 +58,6 @@ func (c *labCmd) flags(cmd *cobra.Command) {
 	f.BoolVar(&c.json, "json", false, "print one JSON object, with the series per minute")
 	f.StringVar(&c.svg, "svg", "", "write the chart to a file as SVG")
 	f.BoolVar(&c.schema, "schema", false, "print the JSON Schema of a scenario for editors")
-	f.StringVar(&c.folder, "gallery", "", "simulate the whole gallery and write outages.md with its charts to a directory")
 	cmd.MarkFlagsMutuallyExclusive(instead[:]...)
 	for _, flag := range instead {
 		for _, of := range []string{"policy", "callers", "seed", "json", "svg"} {
@@ -71,13 +66,12 @@ func (c *labCmd) flags(cmd *cobra.Command) {
 	}
 }
 
-// labCmd is a call of `lab`.
 type labCmd struct {
 	s                         command.Streams
 	from                      configflags.Flags
 	list, known, json, schema bool
 	policies                  []string
-	show, svg, folder         string
+	show, svg                 string
 	callers                   int
 	seed                      uint64
 	given                     func(flag string) bool
@@ -96,8 +90,6 @@ func (c *labCmd) run(ctx context.Context, args []string) error {
 		return command.Failed(err)
 	case c.show != "":
 		return c.file()
-	case c.folder != "":
-		return command.Failed(lab.WriteGallery(ctx, c.folder, func(s config.Scenario) { fmt.Fprintf(c.s.Err, "simulating %s\n", s.Name) }))
 	case len(args) == 0:
 		return errors.New("name a scenario from the gallery (--list), or a file")
 	}
@@ -116,7 +108,6 @@ func (c *labCmd) run(ctx context.Context, args []string) error {
 	return command.Failed(c.report(r))
 }
 
-// instead returns the flag that replaces the simulation; "": none.
 func (c *labCmd) instead() string {
 	for _, flag := range instead {
 		if c.given(flag) {
@@ -126,14 +117,13 @@ func (c *labCmd) instead() string {
 	return ""
 }
 
-// scenario returns the scenario of a name or a file, with the overrides of flags.
 func (c *labCmd) scenario(name string) (config.Scenario, error) {
 	s, ok := lab.Find(name)
 	if !ok {
 		var err error
 		s, err = config.LoadScenario(name)
 		if errors.Is(err, os.ErrNotExist) {
-			return s, fmt.Errorf("unknown scenario %q, and no such file; the gallery has %s", name, command.List(titles()))
+			return s, fmt.Errorf("unknown scenario %q, and no such file; the gallery has %s", name, text.And(titles()))
 		}
 		if err != nil {
 			return s, configflags.ExplainIn(err, "the scenario")
@@ -154,7 +144,6 @@ func (c *labCmd) scenario(name string) (config.Scenario, error) {
 	return s, nil
 }
 
-// titles returns the names of the gallery.
 func titles() []string {
 	var names []string
 	for _, s := range lab.Gallery() {
@@ -163,7 +152,6 @@ func titles() []string {
 	return names
 }
 
-// strategies returns the policies to simulate.
 func (c *labCmd) strategies(s config.Scenario) ([]lab.Strategy, error) {
 	if len(c.policies) == 0 {
 		all, err := lab.Choose(s.Policies)
@@ -187,15 +175,13 @@ func (c *labCmd) strategies(s config.Scenario) ([]lab.Strategy, error) {
 	return all, nil
 }
 
-// strategy returns a policy of the lab, the configuration or a file.
 func (c *labCmd) strategy(conf *config.Config, name string) (lab.Strategy, error) {
 	if known, err := lab.Choose([]string{name}); err == nil {
 		return known[0], nil
 	}
-	plain, adapts := strings.CutSuffix(name, "+adaptive")
-	plain, admits := strings.CutSuffix(plain, "+admission")
+	plain, admits := strings.CutSuffix(name, "+admission")
 	plain, shared := strings.CutSuffix(plain, "+breaker")
-	if (admits || adapts) && !shared {
+	if admits && !shared {
 		return lab.Strategy{}, fmt.Errorf("--policy %s: want %s+breaker%s: callers that do not share a breaker share no knowledge of limits either", name, plain, strings.TrimPrefix(name, plain))
 	}
 	if known, err := lab.Choose([]string{plain}); err == nil && shared {
@@ -203,10 +189,7 @@ func (c *labCmd) strategy(conf *config.Config, name string) (lab.Strategy, error
 	}
 	own := func(name string, p policy.Policy) lab.Strategy {
 		s := lab.OwnStrategy(name, p, shared)
-		switch {
-		case adapts:
-			s = s.WithAdaptive()
-		case admits:
+		if admits {
 			s = s.WithAdmission()
 		}
 		return s
@@ -217,7 +200,7 @@ func (c *labCmd) strategy(conf *config.Config, name string) (lab.Strategy, error
 	}
 	p, _, err := config.LoadPolicy(plain)
 	if errors.Is(err, os.ErrNotExist) {
-		return lab.Strategy{}, fmt.Errorf("unknown policy %q, and no such file; want one of %s", plain, command.List(lab.Names(lab.All())))
+		return lab.Strategy{}, fmt.Errorf("unknown policy %q, and no such file; want one of %s", plain, text.And(lab.Names(lab.All())))
 	}
 	if err != nil {
 		return lab.Strategy{}, configflags.ExplainIn(err, "the policy")
@@ -225,12 +208,11 @@ func (c *labCmd) strategy(conf *config.Config, name string) (lab.Strategy, error
 	return own(strings.TrimSuffix(filepath.Base(plain), filepath.Ext(plain)), p), nil
 }
 
-// simulate runs the simulation, and shows the progress on a terminal.
 func (c *labCmd) simulate(ctx context.Context, s config.Scenario, all []lab.Strategy) (*lab.Report, error) {
 	looks := c.s
 	looks.Out = c.s.Err
-	out := screen.New(looks, false)
-	out.Status(fmt.Sprintf("simulating %s with %s …", s.Name, plural.Count(len(all), "policy", "policies")))
+	out := command.NewScreen(looks, false)
+	out.Status(fmt.Sprintf("simulating %s with %s …", s.Name, text.Count(len(all), "policy", "policies")))
 	defer out.Status("")
 	return promptly(ctx, func() (*lab.Report, error) {
 		return lab.Run(ctx, s, all, func(done int) {
@@ -260,7 +242,6 @@ func promptly[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	}
 }
 
-// report writes the result in the chosen forms.
 func (c *labCmd) report(r *lab.Report) error {
 	if c.svg != "" {
 		if err := os.WriteFile(c.svg, []byte(r.SVG()), 0o644); err != nil {
@@ -270,12 +251,11 @@ func (c *labCmd) report(r *lab.Report) error {
 	if c.json {
 		return r.WriteJSON(c.s.Out)
 	}
-	out := screen.New(c.s, false)
+	out := command.NewScreen(c.s, false)
 	printReport(out, r)
 	return out.Err()
 }
 
-// gallery lists the scenarios.
 func (c *labCmd) gallery() error {
 	w := tabwriter.NewWriter(c.s.Out, 0, 0, 2, ' ', 0)
 	for _, s := range lab.Gallery() {
@@ -284,56 +264,51 @@ func (c *labCmd) gallery() error {
 	return w.Flush()
 }
 
-// file prints a scenario from the gallery.
 func (c *labCmd) file() error {
-	text := lab.ScenarioFile(c.show)
-	if text == "" {
-		return fmt.Errorf("--show %s: the gallery has %s", c.show, command.List(titles()))
+	file := lab.ScenarioFile(c.show)
+	if file == "" {
+		return fmt.Errorf("--show %s: the gallery has %s", c.show, text.And(titles()))
 	}
-	_, err := fmt.Fprint(c.s.Out, text)
+	_, err := fmt.Fprint(c.s.Out, file)
 	return command.Failed(err)
 }
 
-// sources lists the policies and the sources of their numbers.
 func (c *labCmd) sources() error {
-	out := screen.New(c.s, false)
+	out := command.NewScreen(c.s, false)
 	width := min(out.Columns(), 100)
 	names := 0
 	for _, s := range lab.All() {
 		names = max(names, len(s.Name))
 	}
 	for _, s := range lab.All() {
-		out.Print("", "%-*s  %s: %s", names, s.Name, s.Title, outlook.Summary(s.Policy, s.Policy.Forecast(outlook.MaxRetries)))
-		for _, line := range []struct{ name, text string }{{"", s.Note}, {"source: ", s.Source}, {"as of: ", s.Seen}, {"not verified: ", s.Doubt}} {
-			if line.text != "" {
-				out.Print(screen.Faint, "    %s", strings.Join(screen.Fold(line.name+line.text, max(20, width-4)), "\n    "))
+		out.Print("", "%-*s  %s: %s", names, s.Name, s.Title, configflags.PolicySummary(s.Policy, s.Policy.Forecast(configflags.MaxRetries)))
+		for _, line := range []struct{ name, says string }{{"", s.Note}, {"source: ", s.Source}, {"as of: ", s.Seen}, {"not verified: ", s.Doubt}} {
+			if line.says != "" {
+				out.Print(command.Faint, "    %s", strings.ReplaceAll(text.Wrap(line.name+line.says, max(20, width-4)), "\n", "\n    "))
 			}
 		}
 	}
 	return out.Err()
 }
 
-// tableWidth is the greatest width of tables and charts.
 const tableWidth = 120
 
-// printReport writes a report as text.
-func printReport(out *screen.Screen, r *lab.Report) {
+func printReport(out *command.Screen, r *lab.Report) {
 	s := r.Scenario
 	width := min(out.Columns(), tableWidth)
 	out.Wrap("", s.Title)
-	out.Wrap(screen.Faint, s.About)
+	out.Wrap(command.Faint, s.About)
 	others := ""
 	if o := s.Others; o.Number > 0 {
-		others = fmt.Sprintf(", and %s every %s", plural.Count(o.Number, "other", "others"), outlook.Duration(o.Every))
+		others = fmt.Sprintf(", and %s every %s", text.Count(o.Number, "other", "others"), configflags.Duration(o.Every))
 	}
-	out.Wrap(screen.Faint, fmt.Sprintf("%s, a call every %s each%s, for %s; seed %d", plural.Count(s.Callers.Number, "caller", "callers"), outlook.Duration(s.Callers.Every), others, outlook.Duration(s.Lasts), s.Seed))
+	out.Wrap(command.Faint, fmt.Sprintf("%s, a call every %s each%s, for %s; seed %d", text.Count(s.Callers.Number, "caller", "callers"), configflags.Duration(s.Callers.Every), others, configflags.Duration(s.Lasts), s.Seed))
 	out.Print("", "")
 	printFigures(out, r, width)
 	out.Print("", "")
 	printChart(out, r, width)
 }
 
-// nameWidth returns the width of the column of names.
 func nameWidth(r *lab.Report) int {
 	widest := len("policy")
 	for _, one := range r.Results {
@@ -342,8 +317,7 @@ func nameWidth(r *lab.Report) int {
 	return widest
 }
 
-// printFigures writes the table with the columns that fit, and their meaning.
-func printFigures(out *screen.Screen, r *lab.Report, width int) {
+func printFigures(out *command.Screen, r *lab.Report, width int) {
 	figures := r.Fit(width - nameWidth(r))
 	line := func(name string, cell func(lab.Figure) string) string {
 		cells := fmt.Sprintf("%-*s", nameWidth(r), name)
@@ -352,28 +326,27 @@ func printFigures(out *screen.Screen, r *lab.Report, width int) {
 		}
 		return cells
 	}
-	out.Print(screen.Faint, "%s", line("policy", func(f lab.Figure) string { return f.Name }))
+	out.Print(command.Faint, "%s", line("policy", func(f lab.Figure) string { return f.Name }))
 	for _, one := range r.Results {
 		out.Print("", "%s", line(one.Strategy.Name, func(f lab.Figure) string { return f.Of(one) }))
 	}
 	out.Print("", "")
 	for _, f := range figures {
-		out.Print(screen.Faint, "%-9s %s", f.Name, strings.Join(screen.Fold(f.About, max(20, width-10)), "\n          "))
+		out.Print(command.Faint, "%-9s %s", f.Name, strings.ReplaceAll(text.Wrap(f.About, max(20, width-10)), "\n", "\n          "))
 	}
 	if left := len(r.Figures()) - len(figures); left > 0 {
-		out.Wrap(screen.Faint, fmt.Sprintf("%d more columns on a wider terminal or with --json", left))
+		out.Wrap(command.Faint, fmt.Sprintf("%d more columns on a wider terminal or with --json", left))
 	}
 }
 
-// printChart draws requests per minute.
-func printChart(out *screen.Screen, r *lab.Report, width int) {
+func printChart(out *command.Screen, r *lab.Report, width int) {
 	name := nameWidth(r)
 	room := min(width-name-10, 100)
 	if room < 10 {
 		return
 	}
-	out.Wrap(screen.Faint, "requests per minute; each line is scaled to its maximum, shown at its end")
-	out.Print(screen.Amber, "%-*s  %s", name, "provider", r.OutageLine(room, out.ASCII))
+	out.Wrap(command.Faint, "requests per minute; each line is scaled to its maximum, shown at its end")
+	out.Print(command.Amber, "%-*s  %s", name, "provider", r.OutageLine(room, out.ASCII))
 	for i, one := range r.Results {
 		series := r.Series(i)
 		out.Print("", "%-*s  %s %6d", name, one.Strategy.Name, lab.Spark(series, room, out.ASCII), slices.Max(append(series, 0)))

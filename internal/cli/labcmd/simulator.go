@@ -17,7 +17,6 @@ import (
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
-// simulatorHelp describes the command and its replies.
 const simulatorHelp = "simulator serves the APIs of Anthropic, OpenAI, Gemini, Bedrock, Ollama and LM Studio with a fixed answer, and\n" +
 	"fails on command. It needs no key. Put `ridethrough serve` in front of it to see how your programs behave\n" +
 	"in an outage. It has every model except those whose names start with no-such. Those that start with text-only\n" +
@@ -44,7 +43,7 @@ const simulatorHelp = "simulator serves the APIs of Anthropic, OpenAI, Gemini, B
 	"  cut:3:error        three words, then an error in the stream\n" +
 	"  cut:3:silent       three words, then nothing more until the client disconnects\n" +
 	"  cut:120b           the first 120 bytes of the stream, then a connection reset\n" +
-	"  continue:decline   a model that does not go on with an answer that broke off, as ok does; the other ways\n" +
+	"  continue:decline   a model that does not continue an answer that broke off, as ok does; the other ways\n" +
 	"                     are paraphrase, repeat and no-prefill\n" +
 	"  empty              200 and nothing\n" +
 	"  html               200 and a web page\n" +
@@ -87,14 +86,12 @@ func Simulator(s command.Streams) *cobra.Command {
 	return cmd
 }
 
-// simulatorCmd is a call of `simulator`.
 type simulatorCmd struct {
 	listen, replies, then, limit, rates, answer string
 	outages                                     []string
 	pace                                        time.Duration
 }
 
-// script reads the flags.
 func (c *simulatorCmd) script() (script simulator.Script, err error) {
 	script = simulator.Script{Answer: c.answer, Pace: c.pace}
 	if script.Replies, err = simulator.Parse(c.replies); err != nil {
@@ -122,7 +119,7 @@ func (c *simulatorCmd) script() (script simulator.Script, err error) {
 	return script, err
 }
 
-// parseLimit reads N/DURATION; "": no limit.
+// parseLimit parses N/DURATION; "": no limit.
 func parseLimit(s string) (simulator.Limit, error) {
 	if s == "" {
 		return simulator.Limit{}, nil
@@ -136,7 +133,6 @@ func parseLimit(s string) (simulator.Limit, error) {
 	return simulator.Limit{N: n, Every: every}, nil
 }
 
-// simulate runs the provider until ctx ends.
 func simulate(ctx context.Context, s command.Streams, addr string, script simulator.Script) error {
 	l, err := command.Listen(addr, "--listen")
 	if err != nil {
@@ -156,7 +152,6 @@ func simulate(ctx context.Context, s command.Streams, addr string, script simula
 	return errors.Join(err, p.Close())
 }
 
-// reportReply logs a request.
 func reportReply(log *slog.Logger, r simulator.Request) {
 	if r.Method == "" {
 		log.Info("connection refused")
@@ -169,7 +164,6 @@ func reportReply(log *slog.Logger, r simulator.Request) {
 	log.Info("request", attributes...)
 }
 
-// shown describes the images that have arrived, one behind the other.
 func shown(images []simulator.Image) string {
 	var all []string
 	for _, i := range images {

@@ -1,5 +1,5 @@
-// Package running finds the gateway that runs, and asks it over its HTTP API: what waits, and for what. It has no
-// model of conversations, for which there is package client.
+// Package running asks the gateway that runs over its HTTP API: what waits, and for what. It has the commands that do
+// so in place of curl, status and waits, and no model of conversations, for which there is package client.
 package running
 
 import (
@@ -22,13 +22,12 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/access"
 )
 
-// Gateway is where a gateway is, whether it runs or not.
+// Gateway is the address of a gateway, whether it runs or not.
 type Gateway struct {
 	URL   string // such as http://127.0.0.1:8484
 	Token string // "": none
 }
 
-// Bounds of a request.
 const (
 	askTime  = time.Second // for a gateway on this machine to say that it is there
 	getTime  = 10 * time.Second
@@ -51,7 +50,7 @@ func (g Gateway) Answers(ctx context.Context) bool {
 	return answer.StatusCode == http.StatusOK && json.NewDecoder(answer.Body).Decode(&list) == nil && list.Waits != nil
 }
 
-// Get asks the gateway for something of its API.
+// Get requests something from the gateway's API.
 func (g Gateway) Get(ctx context.Context, path, accept string) (*http.Response, error) {
 	return g.send(ctx, http.MethodGet, path, accept, nil)
 }
@@ -71,8 +70,8 @@ func (g Gateway) send(ctx context.Context, method, path, accept string, body []b
 	return http.DefaultClient.Do(r)
 }
 
-// Live returns nil if a gateway answers and moves, and else the reason that it states. It sends no token, and believes
-// the certificate of an address of this machine, which is for another name.
+// Live returns nil if a gateway answers and is not frozen, and else the reason that it states. It sends no token.
+// At an address of this machine it accepts any certificate, which is for another name.
 func (g Gateway) Live(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, liveTime)
 	defer cancel()
@@ -116,10 +115,9 @@ type Refused struct {
 	Detail string
 }
 
-// Error returns what the gateway says.
+// Error returns the gateway's reason.
 func (r Refused) Error() string { return r.Detail }
 
-// ask sends a request, with JSON unless the body is nil, and reads the answer.
 func (g Gateway) ask(ctx context.Context, method, path string, body, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, getTime)
 	defer cancel()
@@ -142,7 +140,7 @@ func (g Gateway) ask(ctx context.Context, method, path string, body, into any) e
 	return nil
 }
 
-// reason returns an error without the address, which is named anyway.
+// reason returns an error without the address, which the message already has.
 func reason(err error) error {
 	if number, ok := errors.AsType[syscall.Errno](err); ok {
 		return number
@@ -153,7 +151,6 @@ func reason(err error) error {
 	return err
 }
 
-// refusal returns a refusal as an error.
 func refusal(answer *http.Response, content io.Reader) error {
 	var problem struct {
 		Type, Title, Detail string
@@ -164,7 +161,7 @@ func refusal(answer *http.Response, content io.Reader) error {
 	return Refused{answer.StatusCode, cmp.Or(problem.Detail, problem.Title)}
 }
 
-// Info is what a gateway says of itself.
+// Info is what a gateway reports about itself.
 type Info struct {
 	Name    string    `json:"name"`
 	Version string    `json:"version"`
@@ -173,7 +170,7 @@ type Info struct {
 	Fleet   *Fleet    `json:"fleet,omitempty"` // nil: it is on its own
 }
 
-// Fleet is what a gateway says of the fleet of which it is a replica.
+// Fleet is what a gateway reports about its fleet.
 type Fleet struct {
 	Name      string    `json:"name"`
 	Replica   string    `json:"replica"`
@@ -182,7 +179,7 @@ type Fleet struct {
 	Replicas  []string  `json:"replicas"`
 }
 
-// Info returns what the gateway says of itself.
+// Info asks the gateway about itself.
 func (g Gateway) Info(ctx context.Context) (is Info, err error) {
 	if err = g.ask(ctx, http.MethodGet, "/-/", nil, &is); err == nil && is.Name != "ridethrough" {
 		err = Unreachable{g.URL, errors.New("another program does")}
@@ -190,9 +187,12 @@ func (g Gateway) Info(ctx context.Context) (is Info, err error) {
 	return is, err
 }
 
-// Wait is a call that waits at the gateway: what is used of a member of /-/waits.
+// Wait is a call that waits at the gateway, or a turn of a conversation. It has the fields of /-/waits that the
+// commands use.
 type Wait struct {
-	ID          int64     `json:"id"`
+	Face        string    `json:"face"`
+	ID          int64     `json:"id,omitzero"`           // of a call
+	Turn        string    `json:"conversation,omitzero"` // the conversation of a turn; "": it is a call
 	State       string    `json:"state"`
 	Upstream    string    `json:"upstream"`
 	Model       string    `json:"model"`
@@ -208,7 +208,10 @@ type Wait struct {
 	Heard time.Time `json:"-"` // when it came
 }
 
-// Due returns when the next try is due; zero: it is not known.
+// Name is the name of the wait for [Gateway.Act].
+func (w Wait) Name() string { return cmp.Or(w.Turn, strconv.FormatInt(w.ID, 10)) }
+
+// Due returns when the next try is due, or zero if that is unknown.
 func (w Wait) Due() time.Time {
 	switch {
 	case !w.OpensAt.IsZero():
@@ -219,18 +222,18 @@ func (w Wait) Due() time.Time {
 	return time.Time{}
 }
 
-// Soonest returns the wait that is due first, one that is not known to be due last.
+// Soonest returns the wait that is due first. Waits of unknown time come last.
 func Soonest(all []Wait) (first Wait) {
-	for _, w := range all {
+	for i, w := range all {
 		switch due, sooner := w.Due(), first.Due(); {
-		case first.ID == 0, sooner.IsZero() && !due.IsZero(), !due.IsZero() && due.Before(sooner):
+		case i == 0, sooner.IsZero() && !due.IsZero(), !due.IsZero() && due.Before(sooner):
 			first = w
 		}
 	}
 	return first
 }
 
-// Waits returns the calls that wait, the oldest first.
+// Waits returns the calls that wait, and then the turns, the oldest of each first.
 func (g Gateway) Waits(ctx context.Context) ([]Wait, error) {
 	var list struct{ Waits []Wait }
 	err := g.ask(ctx, http.MethodGet, "/-/waits", nil, &list)
@@ -241,15 +244,15 @@ func (g Gateway) Waits(ctx context.Context) ([]Wait, error) {
 	return list.Waits, err
 }
 
-// Upstream is an upstream: what is used of a member of /-/upstreams.
+// Upstream is an upstream, with the fields of /-/upstreams that the commands use.
 type Upstream struct {
 	Name    string `json:"name"`
-	Source  string `json:"source"`
 	Base    string `json:"base"`
 	State   string `json:"state"`
 	Reason  string `json:"reason"`
 	UntilMs int64  `json:"untilMs"`
 	Waiting int    `json:"waiting"`
+	Turns   int    `json:"turns"` // of these, turns of conversations
 }
 
 // Upstreams returns the upstreams.
@@ -259,7 +262,12 @@ func (g Gateway) Upstreams(ctx context.Context) ([]Upstream, error) {
 	return list.Upstreams, err
 }
 
-// Act does something to a call that waits, such as "now" or "give-up".
-func (g Gateway) Act(ctx context.Context, id int64, do string) error {
-	return g.ask(ctx, http.MethodPost, "/-/waits/"+strconv.FormatInt(id, 10), map[string]string{"do": do}, &struct{}{})
+// Act carries out an action on the waits of a name, such as "now" or "give-up".
+func (g Gateway) Act(ctx context.Context, name, do string) error {
+	return g.ask(ctx, http.MethodPost, "/-/waits/"+url.PathEscape(name), map[string]string{"do": do}, &struct{}{})
+}
+
+// Move has the turn of a conversation, which waits, ask another model.
+func (g Gateway) Move(ctx context.Context, conversation, model string) error {
+	return g.ask(ctx, http.MethodPost, "/-/conversations/"+url.PathEscape(conversation)+"/move", map[string]string{"model": model}, &struct{}{})
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ridethrough/ridethrough/internal/operation/service"
+	"github.com/ridethrough/ridethrough/internal/cli/command"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -36,10 +36,18 @@ var hosts = map[string]host{
 // config is a configuration file whose path needs quoting.
 const config = `/srv/a b%c$d/--ü&".yaml`
 
+// configOf is that of a host: a path of Windows has no quotation mark.
+func configOf(name string) string {
+	if name == "windows" {
+		return strings.ReplaceAll(config, `"`, "")
+	}
+	return config
+}
+
 func planOf(t *testing.T, name string) plan {
 	t.Helper()
 	h := hosts[name]
-	p, err := planFor(&h, name == "system", []string{"serve", "--config", config})
+	p, err := planFor(&h, name == "system", configOf(name))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -50,9 +58,11 @@ func TestPlan_FileAndCommandsOfEachPlatform(t *testing.T) {
 	for name := range hosts {
 		p := planOf(t, name)
 		var got bytes.Buffer
-		_ = show(&got, "write", &p, p.text(service.Facts{Config: config, Made: 2}), nil, p.starts)
-		_ = show(&got, "update", &p, "", nil, p.renews)
-		_ = show(&got, "remove", &p, "", p.stops, p.forgets)
+		c := serviceCmd{}
+		c.Streams = command.Streams{Out: &got}
+		c.show("write", &p, sealed(p.text, configOf(name)), nil, p.starts)
+		c.show("update", &p, "", nil, p.renews)
+		c.show("remove", &p, "", p.stops, p.forgets)
 		golden := filepath.Join("testdata", name+".golden")
 		if *update {
 			if err := os.WriteFile(golden, got.Bytes(), 0o600); err != nil {
@@ -74,7 +84,7 @@ func TestPlan_ArgumentsAreThoseOfServe(t *testing.T) {
 	var agent struct {
 		Args []string `xml:"dict>array>string"`
 	}
-	if err := xml.Unmarshal([]byte(planOf(t, "darwin").text(service.Facts{Config: config})), &agent); err != nil {
+	if err := xml.Unmarshal([]byte(planOf(t, "darwin").text), &agent); err != nil {
 		t.Fatalf("the property list: %v", err)
 	}
 	want := []string{"/opt/ride through/ridethrough", "serve", "--config", config, "--log-file", "/Users/Zoë <M&M>/Library/Logs/ridethrough.log"}
@@ -85,11 +95,11 @@ func TestPlan_ArgumentsAreThoseOfServe(t *testing.T) {
 		Command   string `xml:"Actions>Exec>Command"`
 		Arguments string `xml:"Actions>Exec>Arguments"`
 	}
-	text := strings.Replace(planOf(t, "windows").text(service.Facts{Config: config}), "UTF-16", "UTF-8", 1)
+	text := strings.Replace(planOf(t, "windows").text, "UTF-16", "UTF-8", 1)
 	if err := xml.Unmarshal([]byte(text), &task); err != nil {
 		t.Fatalf("the task: %v", err)
 	}
-	const args = `serve --config "/srv/a b%c$d/--ü&\".yaml" --log-file "C:\Users\Zoë M\AppData\Local\ridethrough\gateway.log"`
+	const args = `serve --config "/srv/a b%c$d/--ü&.yaml" --log-file "C:\Users\Zoë M\AppData\Local\ridethrough\gateway.log"`
 	if task.Command != `C:\Program Files\R&D\ridethrough.exe` || task.Arguments != args {
 		t.Errorf("Windows: got %s with %s, want %s", task.Command, task.Arguments, args)
 	}
@@ -109,7 +119,7 @@ func analyze(t *testing.T, args ...string) string {
 }
 
 // written writes a unit as a file with a program that exists, which systemd-analyze looks for.
-func written(t *testing.T, name string, args ...string) string {
+func written(t *testing.T, name, config string) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -119,13 +129,10 @@ func written(t *testing.T, name string, args ...string) string {
 	if err := os.Symlink(self, program); err != nil {
 		t.Fatalf("link: %v", err)
 	}
-	d := service.Definition{Program: program, Args: append([]string{"serve"}, args...)}
-	text := d.UserUnit(service.Facts{})
-	if name == "system" {
-		text = d.SystemUnit(service.Facts{})
-	}
+	text := map[string]string{"user": userUnit, "system": systemUnit}[name]
+	text = strings.Replace(text, "{command}", execStart([]string{program, "serve", "--config", config}), 1)
 	path := filepath.Join(t.TempDir(), "ridethrough.service")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(sealed(text, "")), 0o644); err != nil {
 		t.Fatalf("write: %v", err)
 	}
 	return path
@@ -133,7 +140,7 @@ func written(t *testing.T, name string, args ...string) string {
 
 func TestUnits_PassSystemd(t *testing.T) {
 	for _, name := range []string{"user", "system"} {
-		if out := analyze(t, "verify", "--man=no", written(t, name, "--config", config)); strings.Contains(out, "ridethrough.service") {
+		if out := analyze(t, "verify", "--man=no", written(t, name, config)); strings.Contains(out, "ridethrough.service") {
 			t.Errorf("systemd-analyze verify on the unit of the %s:\n%s", name, out)
 		}
 	}
@@ -143,7 +150,7 @@ func TestUnits_PassSystemd(t *testing.T) {
 const exposure = 1.4
 
 func TestSystemUnit_IsSandboxed(t *testing.T) {
-	out := analyze(t, "security", "--offline=true", "--no-pager", written(t, "system"))
+	out := analyze(t, "security", "--offline=true", "--no-pager", written(t, "system", "/etc/c.yaml"))
 	m := regexp.MustCompile(`Overall exposure level for \S+: ([0-9.]+)`).FindStringSubmatch(out)
 	if m == nil {
 		t.Fatalf("no exposure level in:\n%s", out)
@@ -165,7 +172,7 @@ func TestPlan_RefusesWhatCannotRun(t *testing.T) {
 		{host{goos: "linux", program: "/home/me/bin/ridethrough"}, true, "copy it to /usr/local/bin"},
 		{host{goos: "linux", program: "/tmp/ridethrough"}, true, "copy it to /usr/local/bin"},
 	} {
-		if _, err := planFor(&c.host, c.system, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := planFor(&c.host, c.system, ""); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s with --system=%t: got error %v, want %q", c.host.goos, c.system, err, c.want)
 		}
 	}

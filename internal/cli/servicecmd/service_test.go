@@ -18,7 +18,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/command"
 )
 
-// machine is a machine of a test, with a service manager that notes what it is told.
+// machine is the machine of a test, with a service manager that records its commands.
 type machine struct {
 	host
 	dir   string
@@ -31,6 +31,9 @@ type machine struct {
 func newMachine(t *testing.T, goos string) *machine {
 	t.Helper()
 	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, ".profile"), nil, 0o600); err != nil { // an empty directory would be removed
+		t.Fatalf("home: %v", err)
+	}
 	m := &machine{dir: dir, env: map[string]string{"HOME": dir}, host: host{
 		goos: goos, home: dir, configHome: filepath.Join(dir, ".config"), localAppData: dir, etc: filepath.Join(dir, "etc"), lib: filepath.Join(dir, "lib"),
 		uid: "501", user: "zoe", program: "/opt/ridethrough", systemd: true,
@@ -45,20 +48,18 @@ func (m *machine) do(t *testing.T, args ...string) (out string, code int) {
 	s := command.Streams{Out: &text, Err: &text, Env: func(name string) string { return m.env[name] }}
 	m.ran = nil
 	cmd := &cobra.Command{Use: "ridethrough"}
-	cmd.AddCommand(commands(func() *serviceCmd {
-		c := newCmd(s)
-		c.host = func(func(string) string) (*host, error) { return &m.host, nil }
-		c.run = func(_ context.Context, argv []string) (string, error) {
-			line := strings.ReplaceAll(strings.Join(argv, " "), m.dir, "~")
-			m.ran = append(m.ran, line)
-			if m.fails != "" && strings.Contains(line, m.fails) {
-				return "it broke\n", errors.New("exit status 1")
-			}
-			return m.state, nil
+	c := &serviceCmd{host: func(func(string) string) (*host, error) { return &m.host, nil }}
+	c.Streams = s
+	c.run = func(_ context.Context, argv []string) (string, error) {
+		line := strings.ReplaceAll(strings.Join(argv, " "), m.dir, "~")
+		m.ran = append(m.ran, line)
+		if m.fails != "" && strings.Contains(line, m.fails) {
+			return "it broke\n", errors.New("exit status 1")
 		}
-		return c
-	})...)
-	cmd.SetArgs(args)
+		return m.state, nil
+	}
+	cmd.AddCommand(c.command())
+	cmd.SetArgs(append([]string{"service"}, args...))
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	code, message := command.Outcome(cmd.ExecuteContext(t.Context()))
 	return strings.ReplaceAll(text.String()+message, m.dir, "~"), code
@@ -173,10 +174,14 @@ func TestService_InstallsUpdatesAndUndoes(t *testing.T) {
 	}
 }
 
-func TestInstall_KeepsDirectoriesThatWereThere(t *testing.T) {
+func TestUninstall_KeepsDirectoriesWithOtherFiles(t *testing.T) {
 	m := newMachine(t, "linux")
-	if err := os.MkdirAll(filepath.Join(m.dir, ".config", "systemd"), 0o700); err != nil {
+	other := filepath.Join(m.dir, ".config", "systemd", "other")
+	if err := os.MkdirAll(filepath.Dir(other), 0o700); err != nil {
 		t.Fatalf("directories: %v", err)
+	}
+	if err := os.WriteFile(other, nil, 0o600); err != nil {
+		t.Fatalf("write: %v", err)
 	}
 	before := m.files(t)
 	m.do(t, "install")

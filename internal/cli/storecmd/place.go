@@ -5,13 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
+	"os"
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
-	"github.com/ridethrough/ridethrough/internal/lockfile"
-	"github.com/ridethrough/ridethrough/internal/operation/archive"
+	"github.com/ridethrough/ridethrough/internal/disk"
+	"github.com/ridethrough/ridethrough/internal/operation/transfer"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/client"
 	"github.com/ridethrough/ridethrough/internal/server/views"
@@ -20,17 +22,22 @@ import (
 
 // place is where conversations are: a store, or a server that uses one.
 type place interface {
-	all(context.Context) iter.Seq2[string, error] // the ids; errors about one are not last
-	export(ctx context.Context, id string) ([]store.Record, error)
-	restore(ctx context.Context, id string, records []store.Record) (api.Restored, error)
+	logs
+	snapshot(context.Context, io.Writer) error // of the file that has all of them
 	close(context.Context) error
 }
 
-// opener opens a store.
+type logs interface {
+	all(context.Context) iter.Seq2[string, error] // the ids; errors about one are not last
+	export(ctx context.Context, id string) ([]store.Record, error)
+	restore(ctx context.Context, id string, records []store.Record) (api.Restored, error)
+	delete(ctx context.Context, id string) error
+}
+
 type opener func(context.Context, *slog.Logger) (store.Store, error)
 
-// finder returns what finds the place that flags and the environment name. For a directory that a server uses, it
-// is the server.
+// finder returns a function that finds the place that flags and the environment name. For a directory in use by a
+// server, the place is the server.
 func (c *transferCmd) finder(open opener) func(context.Context) (place, error) {
 	return func(ctx context.Context) (place, error) {
 		base := c.Streams.Env("RIDETHROUGH_SERVER")
@@ -48,13 +55,12 @@ func (c *transferCmd) finder(open opener) func(context.Context) (place, error) {
 	}
 }
 
-// asked returns the conversations of a server.
 func (c *transferCmd) asked(base string) remote {
 	return remote{client.Client{Base: base, Token: c.Streams.Env("RIDETHROUGH_TOKEN")}}
 }
 
-// holder returns the server that uses the directory, as inUse says. It is looked for where the configuration has
-// it, and another server there is none.
+// holder returns the server that uses the directory, as inUse says. It must be at the configured address; any other
+// server is ignored.
 func (c *transferCmd) holder(ctx context.Context, inUse error) (place, error) {
 	conf, err := c.settings.Read()
 	if err != nil {
@@ -69,13 +75,12 @@ func (c *transferCmd) holder(ctx context.Context, inUse error) (place, error) {
 	switch process, err := server.Process(ctx); {
 	case err != nil:
 		return nil, command.Failed(fmt.Errorf("%w (%w); --server names another", inUse, err))
-	case process != lockfile.Holder(dir):
+	case process != disk.LockHolder(dir):
 		return nil, command.Failed(fmt.Errorf("%w (the server at %s is another process); --server names another", inUse, base))
 	}
 	return server, nil
 }
 
-// local opens a store.
 func (c *transferCmd) local(ctx context.Context, open opener) (local, error) {
 	log := command.Logger(c.Streams.Err, slog.LevelWarn)
 	s, err := open(ctx, log)
@@ -93,7 +98,7 @@ type local struct {
 
 func (l local) all(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		for head, err := range archive.All(ctx, l.Store) {
+		for head, err := range transfer.All(ctx, l.Store) {
 			if !yield(head.ID, err) {
 				return
 			}
@@ -119,9 +124,17 @@ func (l local) restore(ctx context.Context, id string, records []store.Record) (
 	return views.RestoredOf(done.Added, v), err
 }
 
+func (l local) delete(ctx context.Context, id string) error { return l.runner.Delete(ctx, id) }
+
+func (l local) snapshot(ctx context.Context, w io.Writer) error {
+	return l.Snapshot(ctx, func(f *os.File) error {
+		_, err := io.Copy(w, f)
+		return err
+	})
+}
+
 func (l local) close(ctx context.Context) error { return l.Close(ctx) }
 
-// remote is a server.
 type remote struct{ client.Client }
 
 func (r remote) all(ctx context.Context) iter.Seq2[string, error] {
@@ -144,5 +157,9 @@ func (r remote) export(ctx context.Context, id string) ([]store.Record, error) {
 func (r remote) restore(ctx context.Context, id string, records []store.Record) (api.Restored, error) {
 	return r.Import(ctx, id, records)
 }
+
+func (r remote) delete(ctx context.Context, id string) error { return r.Delete(ctx, id) }
+
+func (r remote) snapshot(ctx context.Context, w io.Writer) error { return r.Snapshot(ctx, w) }
 
 func (r remote) close(context.Context) error { return nil }

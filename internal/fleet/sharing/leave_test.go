@@ -11,7 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/ratelimit"
 )
 
-// openCircuits returns how many circuits of the breaker are open, once all have been told of them several times.
+// openCircuits returns how many circuits of the breaker are open, once all have heard of them several times.
 func openCircuits(b *breaker.Breaker) int {
 	time.Sleep(5 * time.Second)
 	return len(b.State().Outages)
@@ -67,7 +67,7 @@ func TestSharing_UpstreamThatIsBackStaysShared(t *testing.T) {
 	})
 }
 
-// Calls that wait at an upstream when it leaves go on as one with those of the other replicas: one probe for all.
+// Calls that wait at an upstream when it leaves continue as one with those of the other replicas: one probe for all.
 func TestSharing_CallsThatWaitGoOnTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 8)

@@ -12,14 +12,14 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// traffic makes calls at a replica, so long apart, for a time.
+// traffic makes calls at a replica, that long apart, for a time.
 func (r *replica) traffic(ctx context.Context, apart, length time.Duration) {
 	for end := time.Now().Add(length); time.Now().Before(end); time.Sleep(apart) {
 		go func() { _ = r.ask(ctx) }()
 	}
 }
 
-// retries returns how many retries a replica lets go within ten seconds, of calls whose faults say nothing of the
+// retries returns how many retries a replica releases within ten seconds, of calls whose faults say nothing of the
 // upstream.
 func (r *replica) retries(t *testing.T) int64 {
 	var n atomic.Int64
@@ -55,7 +55,7 @@ func TestSharing_RetryTokensAreDividedByLoad(t *testing.T) {
 	})
 }
 
-// Where calls wait is told with the first news.
+// The first news says where calls wait.
 func TestSharing_FirstSecondsHaveTheProbesOfOne(t *testing.T) {
 	first := func(replicas int, apart time.Duration) int {
 		n := 0

@@ -51,7 +51,7 @@ type replica struct {
 	leave   func() // has the upstream leave
 }
 
-// newWorld joins so many replicas by a network with delays of up to 20 ms.
+// newWorld joins a given number of replicas by a network with delays of up to 20 ms.
 func newWorld(t *testing.T, number int) *world {
 	t.Helper()
 	w := &world{sick: map[int]bool{}, luck: rand.New(rand.NewPCG(1, 2)), started: time.Now()}
@@ -173,7 +173,7 @@ type calls struct {
 	errs  []error
 }
 
-// call makes so many calls at each replica at once.
+// call makes a given number of calls at each replica at once.
 func (w *world) call(ctx context.Context, each int) *calls {
 	all := &calls{at: map[int][]time.Time{}}
 	for _, r := range w.replica {

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -11,8 +12,7 @@ import (
 
 // anthropicAsk has the members of a request that are read.
 type anthropicAsk struct {
-	Model     string
-	Stream    bool
+	model     string
 	MaxTokens *int `json:"max_tokens"`
 	Thinking  struct {
 		Type    string
@@ -64,7 +64,7 @@ func readAnthropic(r ask, c *call) *problem {
 	if err := json.Unmarshal(r.body, &body); err != nil {
 		return bad("The request body is not valid JSON: %v", err)
 	}
-	if body.Model == "" {
+	if c.model == "" {
 		return bad("model: Field required")
 	}
 	return body.fill(c, r.body)
@@ -72,12 +72,17 @@ func readAnthropic(r ask, c *call) *problem {
 
 // fill sets the call of a request that can be read.
 func (a *anthropicAsk) fill(c *call, text []byte) *problem {
-	*c = call{model: a.Model, stream: a.Stream, view: a.view(), caches: bytes.Contains(text, []byte(`"cache_control"`))}
-	for _, turn := range a.Messages {
-		c.lastTurns.add(turn.Role == "assistant", turn.Content.text())
+	if a.model == "" {
+		a.model = c.model
 	}
-	c.repeat = slices.ContainsFunc(a.Messages, func(t anthropicTurn) bool { return t.Role == "assistant" })
-	return firstProblem(a.prefill, a.limits, a.tools, a.texts, a.results, a.thoughts)
+	c.view, c.caching = a.view(), unasked
+	if bytes.Contains(text, []byte(`"cache_control"`)) {
+		c.caching = asked
+	}
+	for _, turn := range a.Messages {
+		c.turn(turn.Role == "assistant", turn.Content.text())
+	}
+	return cmp.Or(a.prefill(), a.limits(), a.tools(), a.texts(), a.results(), a.thoughts())
 }
 
 // view returns how much of the reasoning is shown. Models from 4.7 on omit its text by default.
@@ -85,7 +90,7 @@ func (a *anthropicAsk) view() view {
 	switch on := a.Thinking.Type == "enabled" || a.Thinking.Type == "adaptive"; {
 	case !on:
 		return never
-	case a.Thinking.Display == "omitted", a.Thinking.Display == "" && generation(a.Model) == adaptiveOnly:
+	case a.Thinking.Display == "omitted", a.Thinking.Display == "" && generation(a.model) == adaptiveOnly:
 		return omitted
 	}
 	return shown
@@ -114,16 +119,11 @@ func generation(model string) int {
 
 // prefill checks that a newer model is not asked to go on with a turn of its own.
 func (a *anthropicAsk) prefill() *problem {
-	newer := generation(a.Model) == adaptiveOnly || strings.HasPrefix(a.Model, "claude-") && strings.Contains(a.Model, "-4-6")
+	newer := generation(a.model) == adaptiveOnly || strings.HasPrefix(a.model, "claude-") && strings.Contains(a.model, "-4-6")
 	if n := len(a.Messages); newer && n > 0 && a.Messages[n-1].Role == "assistant" {
-		return noPrefill()
+		return &problem{} // noPrefill
 	}
 	return nil
-}
-
-// noPrefill returns the error of models that have no prefill.
-func noPrefill() *problem {
-	return bad("This model does not support assistant message prefill. The conversation must end with a user message.")
 }
 
 // limits checks max_tokens and the type and budget of thinking.
@@ -131,9 +131,9 @@ func (a *anthropicAsk) limits() *problem {
 	switch {
 	case a.MaxTokens != nil && *a.MaxTokens < 1:
 		return bad("max_tokens: must be greater than or equal to 1")
-	case a.Thinking.Type == "adaptive" && generation(a.Model) == budgetOnly:
+	case a.Thinking.Type == "adaptive" && generation(a.model) == budgetOnly:
 		return bad("adaptive thinking is not supported on this model")
-	case a.Thinking.Type == "enabled" && generation(a.Model) == adaptiveOnly:
+	case a.Thinking.Type == "enabled" && generation(a.model) == adaptiveOnly:
 		return bad(`"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" ` +
 			"to control thinking behavior.")
 	}
@@ -253,4 +253,31 @@ func (a *anthropicAsk) thoughts() *problem {
 			"Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking", n-2, first)
 	}
 	return nil
+}
+
+// readInvoke reads a body in which neither the model nor the form is named.
+func readInvoke(r ask, c *call) *problem {
+	var body struct {
+		anthropicAsk
+		Version string `json:"anthropic_version"`
+	}
+	if err := json.Unmarshal(r.body, &body); err != nil {
+		return bad("Malformed input request: %v, please reformat your input and try again.", err)
+	}
+	if body.Version == "" {
+		return bad("anthropic_version: Field required")
+	}
+	_, body.model, _ = strings.Cut(c.model, "anthropic.")
+	return body.fill(c, r.body)
+}
+
+// readVertex reads a request whose model is in the path.
+func readVertex(r ask, c *call) *problem {
+	var body struct {
+		Version string `json:"anthropic_version"`
+	}
+	if json.Unmarshal(r.body, &body); body.Version == "" && !strings.Contains(r.path, "/count-tokens:") {
+		return bad("anthropic_version: Field required")
+	}
+	return readAnthropic(r, c)
 }

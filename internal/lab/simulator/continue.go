@@ -29,8 +29,7 @@ const continueWord = "continue"
 func (c Continue) play(x *exchange) {
 	x.say(Say{Text: x.call.whole, Continue: c})
 	if c == NoPrefill && x.call.partial != "" && x.call.asks == "" {
-		p := noPrefill()
-		x.body(p.status, jsonMedia, x.failureOf(p))
+		noPrefill.play(x)
 		return
 	}
 	x.answer(x.pace)
@@ -79,15 +78,16 @@ func (c Continue) goOn(ending, whole, rest string) string {
 // it.
 type lastTurns struct{ partial, asks string }
 
-// add adds the next turn of a conversation, of the model or of others.
-func (l *lastTurns) add(model bool, text string) {
+// turn adds the next turn of a conversation, of the model or of others.
+func (c *call) turn(model bool, text string) {
+	c.repeat = c.repeat || model
 	switch {
 	case model:
-		*l = lastTurns{partial: text}
-	case l.partial != "" && l.asks == "":
-		l.asks = text
+		c.lastTurns = lastTurns{partial: text}
+	case c.partial != "" && c.asks == "":
+		c.asks = text
 	default:
-		*l = lastTurns{}
+		c.lastTurns = lastTurns{}
 	}
 }
 

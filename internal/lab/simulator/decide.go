@@ -21,8 +21,8 @@ func (p *Provider) decide(x *exchange) decision {
 	defer p.mu.Unlock()
 	now := time.Now()
 	at := now.Sub(p.start)
-	d := p.choose(x, at, x.endpoint.generates && x.wrong == nil)
-	_, d.last = p.upcoming().(Refuse)
+	d := p.choose(x, at, x.endpoint.whole() == "" && x.wrong == nil)
+	d.last = p.upcoming() == Refuse
 	p.served++
 	x.call.id, x.call.at = fmt.Sprintf("%06d", p.served), now
 	x.seen.At, x.seen.Outcome = at, x.outcome(d.reply)
@@ -43,7 +43,7 @@ func (p *Provider) choose(x *exchange, at time.Duration, scripted bool) decision
 		d.reply = p.scripted(at)
 	}
 	if d.reply == nil {
-		d.reply = OK{}
+		d.reply = OK
 	}
 	return d
 }
@@ -64,41 +64,38 @@ func (p *Provider) scripted(at time.Duration) Reply {
 	}
 }
 
-// refuses reports whether a dial is refused now.
+// refuses reports whether a dial is refused now. It records that, and uses up a scripted Refuse.
 func (p *Provider) refuses() bool {
-	seen, ok := p.refusal()
-	if ok {
-		p.report(seen)
-	}
-	return ok
-}
-
-// refusal records a refused dial, which uses up a scripted Refuse.
-func (p *Provider) refusal() (Request, bool) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	at := time.Since(p.start)
 	reply := p.outage(at)
 	scripted := reply == nil
 	if scripted {
 		reply = p.upcoming()
 	}
-	if _, ok := reply.(Refuse); !ok {
-		return Request{}, false
+	seen := Request{At: at, Outcome: string(Refuse)}
+	if reply == Refuse {
+		if scripted {
+			p.next++
+		}
+		p.log.add(seen)
 	}
-	if scripted {
-		p.next++
+	p.mu.Unlock()
+	if reply == Refuse {
+		p.report(seen)
 	}
-	seen := Request{At: at, Outcome: outcome(reply)}
-	p.log.add(seen)
-	return seen, true
+	return reply == Refuse
 }
 
 // outage returns the reply of the current outage, or nil.
 func (p *Provider) outage(at time.Duration) Reply {
 	for _, o := range p.script.Outages {
-		if o.covers(at) {
-			return o.reply()
+		switch {
+		case at < o.From || at >= o.To && o.To != 0:
+		case o.Reply == nil:
+			return Status{Code: 529}
+		default:
+			return o.Reply
 		}
 	}
 	return nil

@@ -2,12 +2,17 @@ package simulator
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/api"
 )
 
 // maxBody is the longest request that is read, the vendors' own limit.
@@ -17,13 +22,12 @@ const maxBody = 32 << 20
 type exchange struct {
 	w      http.ResponseWriter
 	r      *http.Request
-	closed <-chan struct{}           // closed with the provider
-	keep   func(call, time.Duration) // keeps an answer in the background
-	stored *background               // that the request is about; nil: it is about none
-	pace   time.Duration             // the wait before each word of a stream
+	closed <-chan struct{} // closed with the provider
+	pace   time.Duration   // the wait before each word of a stream
 
 	dialect  dialect
 	endpoint endpoint
+	forms    api.Forms // what the two write
 	call     call
 	most     float64  // the longest answer that it asks for, in tokens; 0: it does not say
 	wrong    *problem // the error of an invalid request; nil: none
@@ -37,23 +41,20 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil && !large {
 		abort() // the client left
 	}
-	x := &exchange{w: w, r: r, closed: p.closed, keep: p.keepBackground, dialect: dialectOf(r)}
-	x.seen = Request{Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Body: kept(body)}
+	x := &exchange{w: w, r: r, closed: p.closed, dialect: dialectOf(r)}
+	x.seen = Request{Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Body: bytes.Clone(body[:min(len(body), maxKeptBody)])}
 	x.read(body, large)
 	x.call.prompt = 1 + len(body)/4
 	x.say(Say{Text: p.script.Answer})
 	if len(p.buckets) > 0 {
 		x.most = longest(body)
 	}
-	if x.endpoint.stored {
-		p.findBackground(x)
-	}
 	if x.streams() {
 		x.pace = p.script.Pace
 	}
 	d := p.decide(x)
 	p.report(x.seen)
-	x.head(d)
+	x.setHeaders(d)
 	d.reply.play(x)
 }
 
@@ -63,88 +64,93 @@ func (p *Provider) report(q Request) {
 	}
 }
 
-// kept returns the part of a body that the record keeps.
-func kept(body []byte) []byte {
-	return bytes.Clone(body[:min(len(body), maxKeptBody)])
-}
-
 // read parses the request.
 func (x *exchange) read(body []byte, large bool) {
 	endpoint, model, found := x.dialect.find(x.r)
-	x.endpoint, x.call.model = endpoint, model
+	var asked api.Request
+	if x.r.Method == http.MethodPost {
+		asked = endpoint.api.Read(x.r.URL, body)
+	}
+	x.endpoint, x.forms, x.call.form, x.call.model = endpoint, endpoint.forms, asked.Form, cmp.Or(model, asked.Model)
 	switch {
 	case !found:
-		x.wrong = &problem{status: http.StatusNotFound, message: fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.r.URL.Path)}
+		x.wrong = &problem{Status: http.StatusNotFound, Message: fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.r.URL.Path)}
 	case large:
-		x.wrong = &problem{status: http.StatusRequestEntityTooLarge}
-	case endpoint.read != nil:
-		x.wrong = endpoint.read(ask{model, body}, &x.call)
+		x.wrong = &problem{Status: http.StatusRequestEntityTooLarge}
+	case x.r.Method == http.MethodPost:
+		if x.wrong = x.dialect.read(ask{endpoint.api.Name(), x.r.URL.Path, body}, &x.call); x.wrong != nil && x.wrong.Message == "" {
+			x.wrong = x.denied(noPrefill)
+		}
 	}
-	if x.wrong == nil && isUnknown(x.call.model) {
-		x.wrong = x.dialect.denial(noModel, x)
+	if x.wrong == nil && strings.HasPrefix(x.call.model, "no-such") {
+		x.wrong = x.denied(noModel)
 	}
 	x.seen.Images = imagesIn(body)
-	if x.wrong == nil && len(x.seen.Images) > 0 && takesText(x.call.model) {
-		x.wrong = x.dialect.denial(noImages, x)
+	if x.wrong == nil && len(x.seen.Images) > 0 && strings.HasPrefix(x.call.model, "text-only") {
+		x.wrong = x.denied(noImages)
 	}
 }
 
 // outcome returns the outcome for the record.
 func (x *exchange) outcome(r Reply) string {
-	if _, ok := r.(OK); ok && x.wrong != nil {
-		return strconv.Itoa(x.wrong.status)
+	if r == OK && x.wrong != nil {
+		return strconv.Itoa(x.wrong.Status)
 	}
 	return outcome(r)
 }
 
-// head sets the headers that every answer has.
-func (x *exchange) head(d decision) {
-	h := x.w.Header()
-	if x.dialect.idHeader != "" {
-		h.Set(x.dialect.idHeader, "req_"+x.call.id)
+// setHeaders sets the headers that every answer has.
+func (x *exchange) setHeaders(d decision) {
+	x.headers("header", "{id}", x.call.id)
+	if d.limit != nil {
+		x.hint("requests", float64(d.limit.limit), float64(d.limit.left), d.limit.in)
 	}
-	if d.limit != nil && x.dialect.hints != nil {
-		x.dialect.hints(h, *d.limit)
-	}
-	if len(d.rates) > 0 && x.dialect.rates != nil {
-		x.dialect.rates(h, d.rates)
+	for _, b := range d.rates {
+		x.hint(b.Unit, b.N, b.left, time.Duration((1-b.left/b.N)*float64(time.Minute)).Round(time.Microsecond))
 	}
 	if d.last {
-		h.Set("Connection", "close")
+		x.w.Header().Set("Connection", "close")
 	}
 }
 
 // streams reports whether the answer is a stream.
 func (x *exchange) streams() bool {
-	return x.call.stream && x.endpoint.stream != nil && x.wrong == nil
+	return x.call.form != api.JSON && x.endpoint.whole() == "" && x.wrong == nil
 }
 
 // whole returns the answer as one JSON body, or the error of an invalid request.
 func (x *exchange) whole() (status int, body string) {
 	if x.wrong != nil {
-		return x.wrong.status, x.failureOf(x.wrong)
+		return x.wrong.Status, x.failureOf(x.wrong)
 	}
-	if x.stored != nil {
-		return http.StatusOK, x.stored.whole()
-	}
-	return http.StatusOK, x.endpoint.whole(&x.call)
-}
-
-// failureOf returns the body of an error, and sets the header with its type.
-func (x *exchange) failureOf(p *problem) string {
-	p.id = x.call.id
-	if x.dialect.typeHeader != "" {
-		x.w.Header().Set(x.dialect.typeHeader, x.dialect.failureType(p))
-	}
-	return x.dialect.failure(p)
-}
-
-// failure returns the body of an error with the vendor's usual message. It repeats
-// Retry-After where the dialect has a member for it.
-func (x *exchange) failure(status int) string {
-	seconds, _ := strconv.ParseUint(x.w.Header().Get("Retry-After"), 10, 32) // 0 for a date or none
-	return x.failureOf(&problem{status: status, wait: time.Duration(seconds) * time.Second})
+	return http.StatusOK, x.json()
 }
 
 // abort breaks the connection without another byte.
 func abort() { panic(http.ErrAbortHandler) }
+
+// hint states what is left of a limit, in the vendor's headers, and the time until more is.
+func (x *exchange) hint(unit string, limit, left float64, in time.Duration) {
+	number := func(n float64) string { return strconv.FormatFloat(math.Floor(n), 'f', 0, 64) }
+	x.headers("limit header", "{unit}", unit, "{limit}", number(limit), "{left}", number(left),
+		"{opens}", roundUp(x.call.at.Add(in)).UTC().Format(time.RFC3339), "{in}", inMilliseconds(in))
+}
+
+// headers sets the headers that the vendor has by a name.
+func (x *exchange) headers(name string, replace ...string) {
+	for _, line := range x.forms[x.own(name)] {
+		if header, value, ok := strings.Cut(strings.NewReplacer(replace...).Replace(line), ": "); ok {
+			x.w.Header().Set(header, value)
+		}
+	}
+}
+
+// roundUp rounds t up to a second, so that a client that obeys it is not early.
+func roundUp(t time.Time) time.Time {
+	return t.Add(time.Second - time.Nanosecond).Truncate(time.Second)
+}
+
+// inMilliseconds does the same to a millisecond, in words.
+func inMilliseconds(d time.Duration) string {
+	return (d + time.Millisecond - time.Nanosecond).Truncate(time.Millisecond).String()
+}

@@ -1,8 +1,10 @@
 package simulator
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // The errors of Google's API for invalid conversations, in its own words.
@@ -33,7 +35,7 @@ func readGemini(r ask, c *call) *problem {
 	if err := json.Unmarshal(r.body, &body); err != nil {
 		return bad("Invalid JSON payload received. %v", err)
 	}
-	*c = call{model: r.model, view: sealed}
+	c.view = sealed
 	if body.GenerationConfig.ThinkingConfig.IncludeThoughts {
 		c.view = shown
 	}
@@ -44,21 +46,17 @@ func readGemini(r ask, c *call) *problem {
 				text += *p.Text
 			}
 		}
-		c.lastTurns.add(turn.Role == "model", text)
+		c.turn(turn.Role == "model", text)
 	}
-	c.repeat = slices.ContainsFunc(body.Contents, func(t geminiTurn) bool { return t.Role == "model" })
-	p := firstProblem(body.texts, body.results)
-	if p == nil && isGemini3(r.model) {
+	p := cmp.Or(body.texts(), body.results())
+	if p == nil && isGemini3(c.model) {
 		p = body.thoughts()
 	}
 	return p
 }
 
-func streamGemini(r ask, c *call) *problem {
-	p := readGemini(r, c)
-	c.stream = p == nil
-	return p
-}
+// isGemini3 reports whether a model has call ids and requires signatures.
+func isGemini3(model string) bool { return strings.HasPrefix(model, "gemini-3") }
 
 // texts checks that contents and parts are not empty.
 func (a *geminiAsk) texts() *problem {

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -10,8 +11,6 @@ import (
 
 // openaiAsk has the members of a request that are read.
 type openaiAsk struct {
-	Model         string
-	Stream        bool
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
@@ -34,19 +33,21 @@ type openaiTurn struct {
 }
 
 func readOpenAI(r ask, c *call) *problem {
+	if strings.Contains(r.path, "/responses") {
+		return readResponses(r, c)
+	}
 	var body openaiAsk
 	if err := json.Unmarshal(r.body, &body); err != nil {
 		return bad("We could not parse the JSON body of your request: %v", err)
 	}
-	if body.Model == "" {
+	if c.model == "" {
 		return bad("you must provide a model parameter")
 	}
-	*c = call{model: body.Model, stream: body.Stream, usage: body.StreamOptions.IncludeUsage}
+	c.usage = body.StreamOptions.IncludeUsage
 	for _, turn := range body.Messages {
-		c.lastTurns.add(turn.Role == "assistant", plainText(turn.Content))
+		c.turn(turn.Role == "assistant", plainText(turn.Content))
 	}
-	c.repeat = slices.ContainsFunc(body.Messages, func(t openaiTurn) bool { return t.Role == "assistant" })
-	return firstProblem(body.tools, body.texts, body.results)
+	return cmp.Or(body.tools(), body.texts(), body.results())
 }
 
 // tools checks the names of tools.

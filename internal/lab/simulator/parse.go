@@ -23,24 +23,14 @@ const (
 
 // plain returns the reply of a word without arguments.
 func plain(word string) (Reply, bool) {
-	replies := []Reply{
-		OK{},
-		Refuse{},
-		Reset{},
-		Silence{},
-		Stall{},
-		ErrorFirst{},
-		RoleError{},
-		Empty{},
-		HTML{},
-		Error200{},
-		TooLong, Spent, KeyEcho, Blocked,
+	for _, r := range []Reply{
+		OK, Refuse, Reset, Silence{}, Stall{}, ErrorFirst, RoleError, Empty, HTML, Error200, TooLong, Spent, KeyEcho, Blocked,
+	} {
+		if r.String() == word {
+			return r, true
+		}
 	}
-	i := slices.IndexFunc(replies, func(r Reply) bool { return r.String() == word })
-	if i < 0 {
-		return nil, false
-	}
-	return replies[i], true
+	return nil, false
 }
 
 // Parse parses replies separated by commas:
@@ -174,10 +164,8 @@ func parseCut(word, argument string) (Reply, error) {
 	if !ended {
 		return Cut{After: after, Bytes: inBytes}, nil
 	}
-	for _, end := range []Ending{Clean, Done, Failed, Silent} {
-		if end.String() == ending && !(inBytes && end == Done) {
-			return Cut{After: after, Bytes: inBytes, End: end}, nil
-		}
+	if end := Ending(ending); slices.Contains([]Ending{Clean, Done, Failed, Silent}, end) && !(inBytes && end == Done) {
+		return Cut{After: after, Bytes: inBytes, End: end}, nil
 	}
 	return nil, fmt.Errorf("reply %q: want the ending clean, done, error or silent (after bytes not done)", word)
 }

@@ -123,36 +123,25 @@ func (s *Say) addCall(argument string) error {
 
 // addWay parses a part other than content: a flag, or Cut, Drip, Silence or Stall.
 func (s *Say) addWay(part string) error {
-	switch part {
-	case hiddenWord:
-		s.Hidden = true
-	case mixedWord:
-		s.Mixed = true
-	case noIDsWord:
-		s.NoIDs = true
-	default:
-		if strings.Contains(part, "+") {
-			return fmt.Errorf("unknown part %q", part)
-		}
-		how, err := parseReply(part)
-		if err != nil {
-			return err
-		}
-		if !isWay(how) || s.How != nil {
-			return fmt.Errorf("%q is not a part of an answer: want at most one of cut, drip, silence and stall", part)
-		}
-		s.How = how
+	if flag := map[string]*bool{hiddenWord: &s.Hidden, mixedWord: &s.Mixed, noIDsWord: &s.NoIDs}[part]; flag != nil {
+		*flag = true
+		return nil
 	}
-	return nil
-}
-
-// isWay reports whether a reply can be the How of a Say.
-func isWay(r Reply) bool {
-	switch r.(type) {
+	if strings.Contains(part, "+") {
+		return fmt.Errorf("unknown part %q", part)
+	}
+	how, err := parseReply(part)
+	if err != nil {
+		return err
+	}
+	switch how.(type) {
 	case Cut, Drip, Silence, Stall:
-		return true
+		if s.How == nil {
+			s.How = how
+			return nil
+		}
 	}
-	return false
+	return fmt.Errorf("%q is not a part of an answer: want at most one of cut, drip, silence and stall", part)
 }
 
 // isWord reports whether s is a name for vendors: letters, digits, _ and -, and at most longest bytes.

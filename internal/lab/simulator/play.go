@@ -9,15 +9,45 @@ import (
 	"time"
 )
 
-func (OK) play(x *exchange) { x.answer(x.pace) }
+func (p Plain) play(x *exchange) {
+	switch streams := x.streams(); {
+	case p == OK:
+		x.answer(x.pace)
+	case p == Refuse:
+		abort()
+	case p == Reset:
+		x.reset()
+	case p == HTML:
+		x.body(http.StatusOK, "text/html; charset=utf-8", page)
+	case p == Empty && streams:
+		x.open()
+	case p == Empty:
+		x.body(http.StatusOK, jsonMedia, "")
+	case p == ErrorFirst && streams:
+		x.open()
+		x.send(x.broken())
+	case p == RoleError && streams:
+		s := x.open()
+		x.send(s.opening...)
+		x.send(x.broken(s.opening...))
+	default:
+		x.body(http.StatusOK, jsonMedia, x.failure(x.overload()))
+	}
+}
+
+// reset breaks the connection. Without one to hijack, as with a recorder, it is an abort.
+func (x *exchange) reset() {
+	conn, _, err := http.NewResponseController(x.w).Hijack()
+	if err != nil {
+		abort()
+	}
+	sever(conn)
+}
 
 func (d Drip) play(x *exchange) {
 	x.pace = d.Every
 	x.answer(d.Every)
 }
-
-func (Refuse) play(*exchange) { abort() }
-func (HTML) play(x *exchange) { x.body(http.StatusOK, "text/html; charset=utf-8", page) }
 
 func (s Silence) play(x *exchange) {
 	x.silent(s.For)
@@ -53,46 +83,6 @@ func (s Status) play(x *exchange) {
 	_, _ = io.WriteString(x.w, body) // unflushed: net/http then knows its length
 }
 
-// Without a connection to hijack, as with a recorder, a reset is an abort.
-func (Reset) play(x *exchange) {
-	conn, _, err := http.NewResponseController(x.w).Hijack()
-	if err != nil {
-		abort()
-	}
-	sever(conn)
-}
-
-func (ErrorFirst) play(x *exchange) {
-	if !x.streams() {
-		Error200{}.play(x)
-		return
-	}
-	s := x.open()
-	x.send(s.failure)
-}
-
-func (RoleError) play(x *exchange) {
-	if !x.streams() {
-		Error200{}.play(x)
-		return
-	}
-	s := x.open()
-	x.send(s.opening...)
-	x.send(s.after(s.opening...))
-}
-
-func (Error200) play(x *exchange) {
-	x.body(http.StatusOK, jsonMedia, x.failure(x.dialect.overload))
-}
-
-func (Empty) play(x *exchange) {
-	if x.streams() {
-		x.open()
-		return
-	}
-	x.body(http.StatusOK, jsonMedia, "")
-}
-
 func (c Cut) play(x *exchange) {
 	switch {
 	case c.End == Done:
@@ -102,7 +92,7 @@ func (c Cut) play(x *exchange) {
 		c.stream(x, x.open())
 		x.finish(c.End)
 	case c.End == Failed:
-		Error200{}.play(x)
+		Error200.play(x)
 	default:
 		x.half(c.End)
 	}
@@ -121,9 +111,9 @@ func (c Cut) stream(x *exchange, s stream) {
 	}
 	switch {
 	case c.End == Failed && c.Bytes:
-		x.send(s.failure)
+		x.send(x.broken())
 	case c.End == Failed:
-		x.send(s.after(slices.Concat(s.opening, content)...))
+		x.send(x.broken(slices.Concat(s.opening, content)...))
 	}
 }
 
@@ -151,10 +141,6 @@ func (x *exchange) half(end Ending) {
 
 // answer sends a normal answer with a wait before each word, or before each piece of a JSON body.
 func (x *exchange) answer(pace time.Duration) {
-	if x.stored != nil {
-		x.stored.play(x)
-		return
-	}
 	if x.streams() {
 		x.stream(x.open(), pace)
 		return

@@ -30,8 +30,7 @@ type Provider struct {
 	used    int
 	opens   time.Time // when the SpentWindow that is next opens; zero: it has refused nothing so far
 	log     record
-	buckets []bucket               // what is left of the rates
-	behind  map[string]*background // the answers in the background, by their ids
+	buckets []bucket // what is left of the rates
 }
 
 // New returns a provider whose clock starts now. To use it in a synctest bubble,

@@ -3,8 +3,6 @@ package simulator
 import (
 	"encoding/json"
 	"fmt"
-	"math"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,7 +67,7 @@ func (b *bucket) lacks(cost float64) time.Duration {
 // cost returns what a request is charged in a unit.
 func (x *exchange) cost(unit string) float64 {
 	input, output := float64(x.call.prompt-x.call.cached()), float64(x.call.out())
-	if x.most > 0 && x.dialect.chargesMost {
+	if x.most > 0 && x.forms["charges"] != nil {
 		output = x.most
 	}
 	switch unit {
@@ -113,25 +111,4 @@ func (p *Provider) charge(x *exchange, now time.Time) (Reply, []bucket) {
 		return tooMany(in), state
 	}
 	return nil, state
-}
-
-// anthropicRates states what is left of the rates.
-func anthropicRates(h http.Header, all []bucket) {
-	for _, b := range all {
-		name := "anthropic-ratelimit-" + b.Unit
-		whole := b.at.Add(time.Duration((1 - b.left/b.N) * float64(time.Minute)))
-		h.Set(name+"-limit", strconv.FormatFloat(b.N, 'f', 0, 64))
-		h.Set(name+"-remaining", strconv.FormatFloat(math.Floor(b.left), 'f', 0, 64))
-		h.Set(name+"-reset", roundUp(whole).UTC().Format(time.RFC3339))
-	}
-}
-
-// openaiRates states what is left of the rates.
-func openaiRates(h http.Header, all []bucket) {
-	for _, b := range all {
-		whole := time.Duration((1 - b.left/b.N) * float64(time.Minute))
-		h.Set("x-ratelimit-limit-"+b.Unit, strconv.FormatFloat(b.N, 'f', 0, 64))
-		h.Set("x-ratelimit-remaining-"+b.Unit, strconv.FormatFloat(math.Floor(b.left), 'f', 0, 64))
-		h.Set("x-ratelimit-reset-"+b.Unit, whole.Round(time.Millisecond).String())
-	}
 }

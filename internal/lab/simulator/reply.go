@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Reply is the answer to one request: OK, Say, Status, Denial, Refuse, Reset, Silence, Stall, SpentWindow,
-// ErrorFirst, RoleError, Cut, Empty, HTML, Error200, Drip or Continue.
+// Reply is the answer to one request: Plain, Say, Status, Denial, Silence, Stall, SpentWindow, Cut,
+// Drip or Continue.
 //
 // String returns the reply as Parse reads it.
 type Reply interface {
@@ -19,8 +19,32 @@ type Reply interface {
 	play(*exchange)
 }
 
-// OK is a normal answer.
-type OK struct{}
+// Plain is a reply that has nothing to set, by its word.
+type Plain string
+
+// The plain replies.
+const (
+	OK    Plain = "ok"    // a normal answer
+	Reset Plain = "reset" // breaks the connection before the first byte of an answer
+
+	// Refuse is a refused connection, which uses up the reply. With Transport the dial is refused. On a real
+	// listener the client sees a reset: a program cannot refuse what the kernel has accepted. The answer before
+	// it closes its connection, so that the next request dials. A request on another open connection gets no
+	// answer: the connection is closed.
+	Refuse Plain = "refused"
+
+	// ErrorFirst is a stream whose first event is an error, and RoleError one that opens normally and has an error in
+	// place of content. The JSON counterpart is an error with status 200.
+	ErrorFirst Plain = "error-first"
+	RoleError  Plain = "role-error"
+
+	Empty    Plain = "empty"     // status 200 with the right headers and an empty body
+	HTML     Plain = "html"      // status 200 with a web page, as a proxy or a captive portal sends it
+	Error200 Plain = "error-200" // status 200 with an error as one JSON body, streamed or not
+)
+
+// String returns the word.
+func (p Plain) String() string { return string(p) }
 
 // Status is an answer with a chosen status.
 type Status struct {
@@ -28,15 +52,6 @@ type Status struct {
 	Header http.Header // sent with it
 	Body   string      // "": the provider's own error for a status from 400 on, otherwise empty
 }
-
-// Refuse is a refused connection, which uses up the reply. With Transport the dial is refused. On a real
-// listener the client sees a reset: a program cannot refuse what the kernel has accepted. The answer before
-// it closes its connection, so that the next request dials. A request on another open connection gets no
-// answer: the connection is closed.
-type Refuse struct{}
-
-// Reset breaks the connection before the first byte of an answer.
-type Reset struct{}
 
 // Silence is a normal answer after a time without even headers.
 type Silence struct {
@@ -48,13 +63,6 @@ type Stall struct {
 	For time.Duration // 0: until the client leaves
 }
 
-// ErrorFirst is a stream whose first event is an error. The JSON counterpart is an error with status 200.
-type ErrorFirst struct{}
-
-// RoleError is a stream that opens normally and has an error in place of content.
-// The JSON counterpart is an error with status 200.
-type RoleError struct{}
-
 // Cut ends an answer early.
 type Cut struct {
 	After int  // content events that are sent, at most all of them
@@ -63,70 +71,21 @@ type Cut struct {
 }
 
 // Ending is how a cut answer ends.
-type Ending uint8
+type Ending string
 
 // The endings. Dropped, Clean and Silent send half of a JSON body.
 const (
-	Dropped Ending = iota // the connection breaks
-	Clean                 // the HTTP body ends normally, without the API's terminator
-	Done                  // with the API's terminator: a short, complete answer
-	Failed                // with an error inside the stream; the JSON counterpart is an error with status 200
-	Silent                // with silence until the client leaves
+	Dropped Ending = ""       // the connection breaks
+	Clean   Ending = "clean"  // the HTTP body ends normally, without the API's terminator
+	Done    Ending = "done"   // with the API's terminator: a short, complete answer
+	Failed  Ending = "error"  // with an error inside the stream; the JSON counterpart is an error with status 200
+	Silent  Ending = "silent" // with silence until the client leaves
 )
-
-// String returns "dropped", "clean", "done", "error" or "silent".
-func (e Ending) String() string {
-	switch e {
-	case Clean:
-		return "clean"
-	case Done:
-		return "done"
-	case Failed:
-		return "error"
-	case Silent:
-		return "silent"
-	default:
-		return "dropped"
-	}
-}
-
-// Empty is status 200 with the right headers and an empty body.
-type Empty struct{}
-
-// HTML is status 200 with a web page, as a proxy or a captive portal sends it.
-type HTML struct{}
-
-// Error200 is status 200 with an error as one JSON body, streamed or not.
-type Error200 struct{}
 
 // Drip is a slow normal answer. A JSON body comes in a few pieces.
 type Drip struct {
 	Every time.Duration // the wait before each word
 }
-
-// String returns "ok".
-func (OK) String() string { return "ok" }
-
-// String returns "refused".
-func (Refuse) String() string { return "refused" }
-
-// String returns "reset".
-func (Reset) String() string { return "reset" }
-
-// String returns "error-first".
-func (ErrorFirst) String() string { return "error-first" }
-
-// String returns "role-error".
-func (RoleError) String() string { return "role-error" }
-
-// String returns "empty".
-func (Empty) String() string { return "empty" }
-
-// String returns "html".
-func (HTML) String() string { return "html" }
-
-// String returns "error-200".
-func (Error200) String() string { return "error-200" }
 
 // String returns "drip:200ms".
 func (d Drip) String() string { return "drip:" + d.Every.String() }
@@ -154,7 +113,7 @@ func (c Cut) String() string {
 	if c.End == Dropped {
 		return word
 	}
-	return word + ":" + c.End.String()
+	return word + ":" + string(c.End)
 }
 
 // String returns "429;retry-after=7", with the headers sorted by name and the body last.

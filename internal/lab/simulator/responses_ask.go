@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -12,13 +13,10 @@ import (
 
 // responsesAsk has the members of a request that are read.
 type responsesAsk struct {
-	Model      string
-	Stream     bool
-	Background bool
-	Include    []string
-	Store      *bool
-	Reasoning  struct{ Summary string }
-	Input      responsesInput
+	Store     *bool
+	Include   []string
+	Reasoning struct{ Summary string }
+	Input     responsesInput
 }
 
 // responsesInput is a text or items.
@@ -47,22 +45,18 @@ func readResponses(r ask, c *call) *problem {
 	if err := json.Unmarshal(r.body, &body); err != nil {
 		return bad("We could not parse the JSON body of your request: %v", err)
 	}
-	if body.Model == "" {
+	if c.model == "" {
 		return bad("Missing required parameter: 'model'.")
 	}
-	*c = call{model: body.Model, stream: body.Stream, view: sealed, keeps: slices.Contains(body.Include, "reasoning.encrypted_content")}
+	c.view, c.keeps = sealed, slices.Contains(body.Include, "reasoning.encrypted_content")
 	if body.Reasoning.Summary != "" {
 		c.view = shown
 	}
 	for _, item := range body.Input {
-		c.lastTurns.add(item.Role == "assistant", plainText(item.Content))
+		c.turn(item.Role == "assistant", plainText(item.Content))
+		c.repeat = c.repeat || item.Type == "function_call"
 	}
-	c.behind = body.Background
-	if c.behind && body.Store != nil && !*body.Store {
-		return bad("Background mode requires 'store' to be true.").about("background")
-	}
-	c.repeat = slices.ContainsFunc(body.Input, func(t responsesTurn) bool { return t.Role == "assistant" || t.Type == "function_call" })
-	return firstProblem(body.ids, body.results, body.thoughts)
+	return cmp.Or(body.ids(), body.results(), body.thoughts())
 }
 
 // ids checks the form of ids.
@@ -108,7 +102,7 @@ func (a *responsesAsk) thoughts() *problem {
 		if a.Store != nil && !*a.Store && t.Encrypted == "" {
 			p := bad("Item with id '%s' not found. Items are not persisted when `store` is set to false. Try again with `store` set to "+
 				"true, or remove this item from your input.", t.ID).about("input")
-			p.status = http.StatusNotFound
+			p.Status = http.StatusNotFound
 			return p
 		}
 		follows := i+1 < len(a.Input)

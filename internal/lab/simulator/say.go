@@ -1,9 +1,9 @@
 package simulator
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"strings"
+
+	"github.com/ridethrough/ridethrough/internal/api"
 )
 
 // Say is an answer in place of the script's: reasoning, then text, then tool calls.
@@ -36,9 +36,6 @@ const (
 	Refusal Stop = "refusal" // a filter; Ollama has none
 )
 
-// text returns the text of the answer.
-func (c *call) text() string { return c.said.Text }
-
 // thinking returns the number of reasoning tokens, one per word.
 func (c *call) thinking() int {
 	if c.view == never {
@@ -59,51 +56,33 @@ func (c *call) out() int {
 func (s Say) play(x *exchange) {
 	x.say(s)
 	if s.How == nil {
-		OK{}.play(x)
+		OK.play(x)
 		return
 	}
 	s.How.play(x)
 }
 
-// view is how much of a model's reasoning a client sees.
+// view is how much of the reasoning a client sees.
 type view uint8
 
 const (
 	shown   view = iota
 	omitted      // a block without text
 	sealed       // encrypted or redacted
-	never        // the model does not think
-)
-
-// blockKind is the kind of a block.
-type blockKind uint8
-
-const (
-	thought blockKind = iota
-	spoken
-	called
+	never        // there is no block: the model does not think
 )
 
 // block is one block of an answer.
 type block struct {
-	kind   blockKind
-	index  int // in the answer
-	nth    int // among the calls
+	kind   api.PartKind // TextPart, ReasoningPart, SignaturePart if that is encrypted, or ToolCallPart
+	index  int          // in the answer
+	nth    int          // among the calls
 	call   Call
 	pieces []string // one per event
 }
 
 // text returns the text of the block, or the arguments of a call.
 func (b block) text() string { return strings.Join(b.pieces, "") }
-
-// object returns the arguments of a call if they are a JSON object.
-func (b block) object() (string, bool) {
-	text := b.text()
-	if text == "" {
-		return "{}", true
-	}
-	return text, text[0] == '{' && json.Valid([]byte(text))
-}
 
 // cut returns the block's pieces.
 func (b block) cut() []piece {
@@ -114,6 +93,9 @@ func (b block) cut() []piece {
 	return all
 }
 
+// asOne returns the block as one piece.
+func (b block) asOne() piece { return piece{block: b, text: b.text(), first: true, last: true} }
+
 // blocks returns the answer in blocks.
 func (c *call) blocks() []block {
 	var all []block
@@ -122,27 +104,21 @@ func (c *call) blocks() []block {
 		all = append(all, b)
 	}
 	switch think := inWords(c.said.Reasoning); {
-	case len(think) == 0 || c.reasoning() == never:
-	case c.reasoning() != shown:
-		add(block{kind: thought, pieces: []string{""}})
+	case len(think) == 0 || c.view == never:
+	case c.view == sealed || c.said.Hidden:
+		add(block{kind: api.SignaturePart, pieces: []string{""}})
+	case c.view == omitted:
+		add(block{kind: api.ReasoningPart, pieces: []string{""}})
 	default:
-		add(block{kind: thought, pieces: think})
+		add(block{kind: api.ReasoningPart, pieces: think})
 	}
 	if words := inWords(c.said.Text); len(words) > 0 {
-		add(block{kind: spoken, pieces: words})
+		add(block{kind: api.TextPart, pieces: words})
 	}
 	for i, call := range c.said.Calls {
-		add(block{kind: called, nth: i, call: call, pieces: inArgumentPieces(call.Arguments)})
+		add(block{kind: api.ToolCallPart, nth: i, call: call, pieces: inArgumentPieces(call.Arguments)})
 	}
 	return all
-}
-
-// reasoning returns how much of the reasoning the client sees.
-func (c *call) reasoning() view {
-	if c.said.Hidden && c.view != never {
-		return sealed
-	}
-	return c.view
 }
 
 // inWords splits a text after each space.
@@ -178,11 +154,11 @@ func (c *call) inOrder() []piece {
 	var before []piece
 	var calls [][]piece
 	for _, b := range c.blocks() {
-		if b.kind == called && c.said.Mixed {
+		if b.kind == api.ToolCallPart && c.said.Mixed {
 			calls = append(calls, b.cut())
-			continue
+		} else {
+			before = append(before, b.cut()...)
 		}
-		before = append(before, b.cut()...)
 	}
 	return append(before, inTurn(calls)...)
 }
@@ -205,32 +181,13 @@ func inTurn(blocks [][]piece) []piece {
 func (c *call) inWhole() []piece {
 	var all []piece
 	for _, b := range c.blocks() {
-		if b.kind == called {
-			all = append(all, piece{block: b, text: b.text(), first: true, last: true})
+		if b.kind == api.ToolCallPart {
+			all = append(all, b.asOne())
 			continue
 		}
 		all = append(all, b.cut()...)
 	}
 	return all
-}
-
-// weave returns pieces as events. The start and the end of a block are no content:
-// they go with the next piece, before the first or after the last.
-func weave(pieces []piece, open, delta, end func(piece) string) (before string, content []string, behind string) {
-	for i, p := range pieces {
-		if p.first {
-			behind += open(p)
-		}
-		if i == 0 {
-			before, behind = behind, ""
-		}
-		content = append(content, behind+delta(p))
-		behind = ""
-		if p.last {
-			behind = end(p)
-		}
-	}
-	return before, content, behind
 }
 
 // shorten cuts the answer to at most n events.
@@ -239,11 +196,11 @@ func (c *call) shorten(n int) {
 	all := c.inOrder()
 	for _, p := range all[:max(0, min(n, len(all)))] {
 		switch {
-		case p.kind == thought && c.reasoning() != shown:
+		case p.kind == api.SignaturePart || p.kind == api.ReasoningPart && p.text == "":
 			short.Reasoning = c.said.Reasoning
-		case p.kind == thought:
+		case p.kind == api.ReasoningPart:
 			short.Reasoning += p.text
-		case p.kind == spoken:
+		case p.kind == api.TextPart:
 			short.Text += p.text
 		case p.first:
 			short.Calls = append(short.Calls, Call{p.call.Name, p.text})
@@ -253,9 +210,4 @@ func (c *call) shorten(n int) {
 	}
 	short.Hidden, short.Mixed, short.NoIDs, short.Stop = c.said.Hidden, c.said.Mixed, c.said.NoIDs, c.said.Stop
 	c.said = short
-}
-
-// signature returns the signature of an answer's reasoning, in base64 as Google's.
-func signature(c *call) string {
-	return base64.StdEncoding.EncodeToString([]byte("signature of " + c.id))
 }

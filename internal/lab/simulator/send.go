@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/api"
 )
 
 const (
@@ -19,15 +21,15 @@ const (
 
 // open sends a stream's headers and returns its events.
 func (x *exchange) open() stream {
-	s := x.endpoint.stream(&x.call)
-	if x.call.behind {
-		x.keep(x.call, x.pace)
+	media := x.call.form.ContentType()
+	if own := x.forms[map[api.Form]string{api.Events: "media", api.Array: "media of an array"}[x.call.form]]; own != nil {
+		media = own[0]
 	}
-	x.w.Header().Set("Content-Type", s.media)
+	x.w.Header().Set("Content-Type", media)
 	x.w.Header().Set("Cache-Control", "no-cache")
 	x.w.WriteHeader(http.StatusOK)
 	x.flush()
-	return s
+	return x.events()
 }
 
 // send writes and flushes parts. It ignores errors: the client has left, or the

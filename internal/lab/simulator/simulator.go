@@ -45,19 +45,6 @@ type Outage struct {
 	Reply    Reply         // nil: 529, overloaded
 }
 
-// covers reports whether the outage includes a time since the start.
-func (o Outage) covers(at time.Duration) bool {
-	return at >= o.From && (at < o.To || o.To == 0)
-}
-
-// reply returns the outage's reply, or the default.
-func (o Outage) reply() Reply {
-	if o.Reply == nil {
-		return Status{Code: 529}
-	}
-	return o.Reply
-}
-
 // Limit bounds the requests in each window of a fixed length, counted from the provider's start. A request
 // beyond it gets a 429 that says when the window ends and uses up no reply. The zero Limit allows everything.
 type Limit struct {

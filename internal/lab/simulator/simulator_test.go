@@ -141,7 +141,7 @@ func TestScript_RefusalUsesUpAReply(t *testing.T) {
 }
 
 func TestOutage_FromIncludedToExcluded(t *testing.T) {
-	outages := []simulator.Outage{{From: 5 * time.Second, To: 25 * time.Second}, {From: time.Hour, Reply: simulator.Reset{}}}
+	outages := []simulator.Outage{{From: 5 * time.Second, To: 25 * time.Second}, {From: time.Hour, Reply: simulator.Reset}}
 	script := simulator.Script{Outages: outages, Replies: parse(t, "ok, 401")}
 	bubble(t, script, func(t *testing.T, p *simulator.Provider) {
 		begin := time.Now()
@@ -166,7 +166,7 @@ func TestOutage_FromIncludedToExcluded(t *testing.T) {
 }
 
 func TestOutage_RefusalClosesIdleConnections(t *testing.T) {
-	script := simulator.Script{Outages: []simulator.Outage{{From: time.Second, To: time.Minute, Reply: simulator.Refuse{}}}}
+	script := simulator.Script{Outages: []simulator.Outage{{From: time.Second, To: time.Minute, Reply: simulator.Refuse}}}
 	bubble(t, script, func(t *testing.T, p *simulator.Provider) {
 		if got := ask(t, p, completions, plain); got.status != 200 {
 			t.Fatalf("before: %+v", got)
@@ -373,7 +373,7 @@ func TestRequests_ReturnsReceivedRequests(t *testing.T) {
 }
 
 func TestRequests_IsBounded(t *testing.T) {
-	bubble(t, simulator.Script{Then: simulator.Refuse{}}, func(t *testing.T, p *simulator.Provider) {
+	bubble(t, simulator.Script{Then: simulator.Refuse}, func(t *testing.T, p *simulator.Provider) {
 		for range 10_001 {
 			ask(t, p, messages, plain)
 		}

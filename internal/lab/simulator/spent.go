@@ -1,8 +1,8 @@
 package simulator
 
 import (
-	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,15 +28,26 @@ func (s SpentWindow) play(x *exchange) {
 	if s.opens.IsZero() {
 		s.opens = time.Now().Add(s.For)
 	}
-	body := ""
-	if x.dialect.spent != nil {
-		body = x.dialect.spent(x, s)
+	replace := []string{
+		"{model}", x.call.model, "{opens}", unix(s.opens), "{later}", unix(s.opens.Add(fiveHours)),
+		"{seconds}", s.seconds(), "{in}", inMilliseconds(s.left()),
 	}
-	if body == "" {
+	windows := "windows"
+	if s.For > fiveHours {
+		windows = "long windows"
+	}
+	if names := x.forms[windows]; names != nil {
+		parts := strings.Fields(names[0])
+		replace = append(replace, "{spent}", parts[0], "{other}", parts[1], "{claim}", parts[2])
+	}
+	p := problemOf(x.forms, x.own("window"), slices.Clone(replace)...)
+	if p == nil {
 		x.w.Header().Set("Retry-After", s.seconds())
-		body = x.failure(http.StatusTooManyRequests)
+		x.body(http.StatusTooManyRequests, jsonMedia, x.failure(http.StatusTooManyRequests))
+		return
 	}
-	x.body(http.StatusTooManyRequests, jsonMedia, body)
+	x.headers("window header", replace...)
+	x.body(p.Status, jsonMedia, x.failureOf(p))
 }
 
 // left returns how long it takes until the window opens.
@@ -62,78 +73,5 @@ func (p *Provider) refuse(s SpentWindow, at time.Duration) (Reply, bool) {
 	return nil, false
 }
 
-// anthropicSpent returns the error of a Claude subscription, and sets the headers with its two windows.
-func anthropicSpent(x *exchange, s SpentWindow) string {
-	opens := unix(s.opens)
-	spent, other, claim := "5h", "7d", "five_hour"
-	if s.For > fiveHours {
-		spent, other, claim = "7d", "5h", "seven_day"
-	}
-	h, name := x.w.Header(), "anthropic-ratelimit-unified-"
-	for _, pair := range [][2]string{
-		{"status", "rejected"},
-		{"reset", opens},
-		{"representative-claim", claim},
-		{"overage-status", "rejected"},
-		{spent + "-status", "rejected"},
-		{spent + "-reset", opens},
-		{spent + "-utilization", "1.0"},
-		{other + "-status", "allowed"},
-		{other + "-reset", unix(s.opens.Add(fiveHours))},
-		{other + "-utilization", "0.42"},
-	} {
-		h.Set(name+pair[0], pair[1])
-	}
-	h.Set("Retry-After", s.seconds())
-	return x.failureOf(&problem{status: http.StatusTooManyRequests, message: "This request would exceed your account's rate limit. Please try again later."})
-}
-
 // unix formats an instant in Unix seconds.
 func unix(t time.Time) string { return strconv.FormatInt(roundUp(t).Unix(), 10) }
-
-// openaiSpent returns the error of a ChatGPT subscription, which Codex knows, or of a day's requests in the older
-// APIs.
-func openaiSpent(x *exchange, s SpentWindow) string {
-	h := x.w.Header()
-	if !strings.HasSuffix(x.endpoint.path, "/responses") {
-		in := (s.left() + time.Millisecond - 1).Truncate(time.Millisecond).String()
-		h.Set("x-ratelimit-limit-requests", "200")
-		h.Set("x-ratelimit-remaining-requests", "0")
-		h.Set("x-ratelimit-reset-requests", in)
-		return x.failureOf(&problem{
-			status: http.StatusTooManyRequests,
-			message: "Rate limit reached for " + x.call.model + " in organization org-simulator on requests per day (RPD): " +
-				"Limit 200, Used 200, Requested 1. Please try again in " + in + ".",
-		})
-	}
-	spent, other := "x-codex-primary-", "x-codex-secondary-"
-	if s.For > fiveHours {
-		spent, other = other, spent
-	}
-	h.Set(spent+"used-percent", "100")
-	h.Set(spent+"reset-after-seconds", s.seconds())
-	h.Set(other+"used-percent", "42")
-	h.Set(other+"reset-after-seconds", "302400")
-	h.Set("x-codex-primary-window-minutes", "300")
-	h.Set("x-codex-secondary-window-minutes", "10080")
-	return fmt.Sprintf(`{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached","plan_type":"plus",`+
-		`"resets_at":%d,"eligible_promo":null,"resets_in_seconds":%s}}`, roundUp(s.opens).Unix(), s.seconds())
-}
-
-// geminiSpent returns the error of a day's quota.
-func geminiSpent(x *exchange, s SpentWindow) string {
-	return x.failureOf(&problem{
-		status:  http.StatusTooManyRequests,
-		details: geminiWait("GenerateRequestsPerDayPerProjectPerModel", s.left()+time.Second-1),
-		message: "You exceeded your current quota, please check your plan and billing details. " +
-			"For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits.",
-	})
-}
-
-// ollamaSpent returns the error of the cloud's window.
-func ollamaSpent(x *exchange, s SpentWindow) string {
-	x.w.Header().Set("Retry-After", s.seconds())
-	return x.failureOf(&problem{
-		status: http.StatusTooManyRequests, message: "you've reached your session usage limit, please wait or upgrade to continue",
-	})
-}

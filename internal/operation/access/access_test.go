@@ -113,8 +113,7 @@ func TestScope_AdminHasAll(t *testing.T) {
 
 func TestGuesses_TenInARowThenOneInSixSeconds(t *testing.T) {
 	var g access.Guesses
-	wrong := access.Hash("wrong")
-	wait := func(at time.Time) time.Duration { return g.Wait(here, wrong, at) }
+	wait := func(at time.Time) time.Duration { return g.Wait(here, at) }
 	for i := range 10 {
 		if got := wait(now); got != 0 {
 			t.Fatalf("Wait before guess %d: %v, want 0", i+1, got)
@@ -126,45 +125,26 @@ func TestGuesses_TenInARowThenOneInSixSeconds(t *testing.T) {
 			t.Errorf("Wait after 10 guesses and %v: %v, want %v", after, got, want)
 		}
 	}
-	if got := g.Wait(netip.MustParseAddr("10.1.2.4"), wrong, now); got != 0 {
+	if got := g.Wait(netip.MustParseAddr("10.1.2.4"), now); got != 0 {
 		t.Errorf("Wait at another address: %v, want 0", got)
-	}
-}
-
-func TestGuesses_TokensOfTheAddressStillPass(t *testing.T) {
-	var g access.Guesses
-	alice, bob := access.Hash("alice's"), access.Hash("bob's")
-	g.Pass(here, alice, now)
-	if got := g.Wait(here, bob, now); got != 0 {
-		t.Errorf("Wait before any wrong token: %v, want 0", got)
-	}
-	for range 100 {
-		g.Fail(here, now)
-	}
-	if got := g.Wait(here, alice, now); got != 0 {
-		t.Errorf("Wait with the token that has passed: %v, want 0", got)
-	}
-	if got := g.Wait(here, bob, now); got == 0 {
-		t.Errorf("Wait with another valid token: %v, want more", got)
 	}
 }
 
 func TestGuesses_NetworksAndBounds(t *testing.T) {
 	var g access.Guesses
-	wrong := access.Hash("wrong")
 	for i := range 11 {
 		g.Fail(netip.MustParseAddr(fmt.Sprintf("2001:db8::%x", i)), now)
 	}
-	if got := g.Wait(netip.MustParseAddr("2001:db8::ffff"), wrong, now); got == 0 {
+	if got := g.Wait(netip.MustParseAddr("2001:db8::ffff"), now); got == 0 {
 		t.Errorf("Wait in the same /64: %v, want more", got)
 	}
-	if got := g.Wait(netip.MustParseAddr("2001:db8:0:1::1"), wrong, now); got != 0 {
+	if got := g.Wait(netip.MustParseAddr("2001:db8:0:1::1"), now); got != 0 {
 		t.Errorf("Wait in another /64: %v, want 0", got)
 	}
 	for i := range 11 {
 		g.Fail(netip.MustParseAddr([]string{"::ffff:10.9.9.9", "10.9.9.9"}[i%2]), now)
 	}
-	if got := g.Wait(netip.MustParseAddr("10.9.9.9"), wrong, now); got == 0 {
+	if got := g.Wait(netip.MustParseAddr("10.9.9.9"), now); got == 0 {
 		t.Errorf("Wait for an address in both forms: %v, want more", got)
 	}
 	g.Fail(netip.Addr{}, now) // a socket without an address

@@ -4,6 +4,7 @@ package access
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -11,11 +12,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// MinLength is the least length of a token, in bytes. A shorter one can be guessed.
+// MinLength is the minimum length of a token in bytes. A shorter one can be guessed.
 const MinLength = 16
 
 // Scope is what a token permits: one or more of the constants below.
@@ -29,10 +31,9 @@ const (
 	Admin                   // everything, also to delete conversations
 )
 
-// scopeNames are the names of the scopes, in their order.
 var scopeNames = []string{"use", "see", "act", "admin"}
 
-// Has reports whether the scopes permit what needs all of others.
+// Has reports whether the scopes include all of others.
 func (s Scope) Has(others Scope) bool { return s&Admin != 0 || s&others == others }
 
 // String returns the names, separated by commas.
@@ -74,7 +75,7 @@ type Token struct {
 }
 
 // Hash returns the hash of a token's secret. SHA-256 without salt and rounds is enough for secrets that are random
-// and not chosen: 2^256 of them cannot be tried, however fast one is.
+// and not chosen: 2^256 of them cannot be tried.
 func Hash(secret string) [sha256.Size]byte { return sha256.Sum256([]byte(secret)) }
 
 // New returns a new token and its secret, which is stored nowhere.
@@ -105,10 +106,10 @@ const (
 	algorithm = "sha256:"
 )
 
-// maxTokens is the largest number of tokens in a file. Each request is compared with all of them.
+// maxTokens bounds the tokens in a file. Each request is compared with all of them.
 const maxTokens = 1000
 
-// Parse parses a file of tokens: a line for each, empty lines, and comments that begin with #.
+// Parse parses a file of tokens: a line per token, empty lines, and comments that begin with #.
 func Parse(text []byte) (all []Token, err error) {
 	names := map[string]bool{}
 	n := 0
@@ -159,12 +160,11 @@ func parseLine(fields []string) (t Token, err error) {
 	return t, err
 }
 
-// isName reports whether a name can be in a file and in a log.
 func isName(name string) bool {
 	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._@") == ""
 }
 
-// Find returns the token with a secret. The time that it takes does not depend on the secret.
+// Find returns the token with a secret. Its running time does not depend on the secret.
 func Find(all []Token, secret string) (found Token, ok bool) {
 	sum := Hash(secret)
 	for i := range all {
@@ -173,4 +173,70 @@ func Find(all []Token, secret string) (found Token, ok bool) {
 		}
 	}
 	return found, ok
+}
+
+type scopeKey struct{}
+
+// WithScope returns the context of a request whose sender has a scope.
+func WithScope(ctx context.Context, s Scope) context.Context {
+	return context.WithValue(ctx, scopeKey{}, s)
+}
+
+// ScopeOf returns the scope of a request's sender, or 0.
+func ScopeOf(ctx context.Context) Scope {
+	s, _ := ctx.Value(scopeKey{}).(Scope)
+	return s
+}
+
+// Limits are what a token may use of the APIs. 0 sets no limit.
+type Limits struct {
+	Requests int // a minute
+	Tokens   int // of models, a minute, as far as the providers state them
+	Holds    int // requests that wait for their provider at a time
+}
+
+// The names of the limits in a file, in order.
+const (
+	requestsField = "rpm"
+	tokensField   = "tpm"
+	holdsField    = "holds"
+)
+
+// maxLimit is the largest limit: sums of it stay exact.
+const maxLimit = 1 << 40
+
+// String returns the limits as a file has them, each after a space, or "".
+func (l Limits) String() string {
+	var b strings.Builder
+	for _, f := range [...]struct {
+		name  string
+		limit int
+	}{{requestsField, l.Requests}, {tokensField, l.Tokens}, {holdsField, l.Holds}} {
+		if f.limit > 0 {
+			fmt.Fprintf(&b, " %s=%d", f.name, f.limit)
+		}
+	}
+	return b.String()
+}
+
+func parseLimits(fields []string) (l Limits, err error) {
+	for _, field := range fields {
+		name, value, _ := strings.Cut(field, "=")
+		limit := &l.Requests
+		switch name {
+		case requestsField:
+		case tokensField:
+			limit = &l.Tokens
+		case holdsField:
+			limit = &l.Holds
+		default:
+			return l, fmt.Errorf("unknown limit %q; want rpm=N, tpm=N or holds=N after the hash", name)
+		}
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 || n > maxLimit || *limit > 0 {
+			return l, fmt.Errorf("%s=%s: want one number above 0", name, value)
+		}
+		*limit = n
+	}
+	return l, nil
 }

@@ -74,7 +74,7 @@ func TestConfig_BedrockMistakes(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"upstreams: {bedrock: {region: Frankfurt}}", "an AWS region such as eu-central-1"},
 		{"upstreams: {bedrock: {region: 'eu-'}}", "an AWS region such as eu-central-1"},
-		{"upstreams: {bedrock: {aws: {access-key: {env: ID}}}}", "need the fields access-key and secret-key"},
+		{"upstreams: {bedrock: {aws: {access-key: {env: ID}}}}", "need the field secret-key"},
 		{"upstreams: {bedrock: {aws: {access-key: AKID, secret-key: {env: SECRET}}}}", "must not be in the configuration file"},
 		{"upstreams: {bedrock: {aws: {access-key: {env: ID}, secret-key: {env: GONE}}}}", "secret-key: environment variable GONE is empty or not set"},
 		{"upstreams: {bedrock: {key: {env: ID}, aws: {access-key: {env: ID}, secret-key: {env: SECRET}}}}", "key and aws exclude each other"},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -9,19 +10,19 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// visit calls see with the path of each policy in use and of each fallback chain.
-// In each call, either p or chain is zero.
+// visit calls see with the path of each policy in use and of each fallback chain. In each call, either p or chain
+// is zero.
 func (c *Config) visit(see func(path string, p choice, chain []fallback)) {
 	see("policy", c.policy, nil)
 	see("supervisor", c.supervisor, nil)
 	for _, m := range c.mcp {
-		see("mcp."+m.name+".policy", m.value.policy, nil)
+		see("mcp."+m.Name+".policy", m.chosen, nil)
 	}
 	for _, u := range c.upstreams {
 		at := "upstreams." + u.name
-		see(at+".policy", u.value.policy, nil)
-		see(at+".fallback", choice{}, u.value.fallback)
-		for i, t := range u.value.routes {
+		see(at+".policy", u.policy, nil)
+		see(at+".fallback", choice{}, u.fallback)
+		for i, t := range u.routes {
 			at := at + ".routes." + strconv.Itoa(i)
 			see(at+".policy", t.policy, nil)
 			see(at+".fallback", choice{}, t.fallback)
@@ -57,14 +58,14 @@ func (c *Config) Warnings() (doubts Errors) {
 	c.visit(func(path string, p choice, _ []fallback) {
 		used[p.name] = true
 		if p.own != nil {
-			if doubt := policyWarning(p.own.Policy); doubt != "" {
+			if doubt := policyWarning(p.own.policy()); doubt != "" {
 				say(path, "%s", doubt)
 			}
 		}
 	})
 	for _, p := range c.policies {
 		path := "policies." + p.name
-		if doubt := policyWarning(p.value.Policy); doubt != "" {
+		if doubt := policyWarning(p.policy()); doubt != "" {
 			say(path, "%s", doubt)
 		}
 		if !used[p.name] {
@@ -78,20 +79,18 @@ func (c *Config) Warnings() (doubts Errors) {
 	return doubts
 }
 
-// upstreamWarnings reports the warnings about an upstream.
-func (c *Config) upstreamWarnings(u named[upstream], say func(path, format string, args ...any)) {
+func (c *Config) upstreamWarnings(u upstream, say func(path, format string, args ...any)) {
 	at := "upstreams." + u.name
-	if base, err := parseBase(u.value.url); err == nil && base.Scheme == "http" && !isLoopback(base.Hostname()) && !u.value.key.none {
+	if base, err := parseBase(u.url); err == nil && base.Scheme == "http" && !isLoopback(base.Hostname()) && !u.key.none() {
 		say(at+".url", "credentials are sent to %s unencrypted; use https", base.Host)
 	}
-	for i, t := range u.value.routes {
-		if len(t.models) == 0 && i < len(u.value.routes)-1 {
+	for i, t := range u.routes {
+		if len(t.models) == 0 && i < len(u.routes)-1 {
 			say(fmt.Sprintf("%s.routes.%d", at, i), "this route matches every model, so the routes after it are never used")
 		}
 	}
 }
 
-// policyWarning returns the warning about a policy; "": none.
 func policyWarning(p policy.Policy) string {
 	switch o := p.Forecast(1); {
 	case p.Retries == 0 && len(p.Backoff.Steps) > 0:
@@ -114,10 +113,68 @@ func policyWarning(p policy.Policy) string {
 	return ""
 }
 
-// bound returns a budget, with 0 as no limit.
 func bound(d time.Duration) time.Duration {
 	if d == 0 {
-		return noLimit
+		return math.MaxInt64
 	}
 	return d
+}
+
+// Use is a policy and its users.
+type Use struct {
+	Name   string
+	Policy policy.Policy
+	Preset bool     // it is built in
+	By     []string // "conversations", "supervisor", "mcp github", upstreams, and routes as "anthropic, route 1"
+}
+
+// Uses returns all named policies and those without a name. Conversations use the
+// default policy unless they name another.
+func (c *Config) Uses() []Use {
+	var all []Use
+	own := map[*rule]int{} // the indexes of those without a name
+	for _, name := range c.policyNames() {
+		preset := name == noRetries || slices.Contains(policy.Presets(), name)
+		all = append(all, Use{Name: name, Policy: c.resolve(choice{name: name}), Preset: preset})
+	}
+	for _, u := range c.users() {
+		p, by := u.choice, u.name
+		i, known := own[p.own]
+		if p.own == nil {
+			i = slices.IndexFunc(all, func(u Use) bool { return u.Name == p.name })
+		} else if !known {
+			i = len(all)
+			own[p.own] = i
+			all = append(all, Use{Name: "policy of " + by, Policy: p.own.policy()})
+		}
+		all[i].By = append(all[i].By, by)
+	}
+	return all
+}
+
+type user struct {
+	name string
+	choice
+}
+
+func (c *Config) users() []user {
+	all := []user{{"conversations", c.policy}, {"supervisor", c.supervisor}}
+	for _, m := range c.mcp {
+		if m.chosen != (choice{}) {
+			all = append(all, user{"mcp " + m.Name, m.chosen})
+		}
+	}
+	for _, u := range c.all() {
+		p := u.policy
+		if p == (choice{}) {
+			p = c.policy
+		}
+		all = append(all, user{u.name, p})
+		for i, t := range u.routes {
+			if t.policy != (choice{}) {
+				all = append(all, user{fmt.Sprintf("%s, route %d", u.name, i+1), t.policy})
+			}
+		}
+	}
+	return all
 }

@@ -60,34 +60,35 @@ func Excerpts(err error) string {
 // pos is a position in the file; zero: none.
 type pos struct{ line, column int }
 
-// source is the text of a file.
 type source struct {
 	name  string
 	lines []string
 }
 
-// maxColumns is the number of characters of a line that are shown.
-const maxColumns = 120
+// An excerpt shows at most maxColumns characters of a line. maxLine bytes are searched for credentials, which end
+// before that.
+const maxColumns, maxLine = 120, 16 << 10
 
-// fault returns an error for a position, which is moved into the text if it is outside.
+// fault returns an error for a position, which is clamped to the text.
 func (s source) fault(at pos, format string, args ...any) *Error {
 	e := &Error{File: s.name, Line: min(max(at.line, 1), max(len(s.lines), 1)), Message: fault.Scrub(fmt.Sprintf(format, args...))}
 	line := ""
 	if e.Line <= len(s.lines) {
 		line = s.lines[e.Line-1]
+		line = line[:min(len(line), maxLine)]
 	}
 	e.Column = min(max(at.column, 1), len([]rune(line))+1, maxColumns)
 	e.text = redactLine(line)
 	return e
 }
 
-// credential matches the value of a field with a secret's name. It does not match
-// mappings, which only contain where the secret is.
+// credential matches the value of a field named like a secret. It does not match mappings, which only say where the
+// secret is.
 var credential = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)((?:key|token|secret|password|authorization)["']?[ \t]*:[ \t]*)[^\s{].*`)
 })
 
-// redactLine returns a line without tabs, which would move the mark, and without possible credentials.
+// redactLine returns a line without tabs, which would shift the mark, and without possible credentials.
 func redactLine(line string) string {
 	line = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {

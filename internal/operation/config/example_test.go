@@ -56,7 +56,6 @@ func ExampleConfig_Show() {
 	//       idle: 5m                   # default
 	//     body: 32MiB                  # default
 	//     complete: lossless           # default
-	//     background: "off"            # default
 	//     responses-websocket: ride    # default
 	//     admission: learned           # default
 	// spool:

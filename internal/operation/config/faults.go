@@ -2,9 +2,10 @@ package config
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -14,8 +15,8 @@ import (
 // FaultsName is the name of the file with the user's own readings of faults, beside the configuration.
 const FaultsName = "faults.yaml"
 
-// Faults returns the path of the file with the user's own readings of faults, and whether the configuration
-// names it. Without a name it is beside the configuration, which may not exist either.
+// Faults returns the path of the file with the user's own readings of faults, and whether the configuration names
+// it. The default is beside the configuration, which need not exist either.
 func (c *Config) Faults(env func(string) string, beside string) (path string, named bool) {
 	switch {
 	case c.faults != "":
@@ -26,61 +27,47 @@ func (c *Config) Faults(env func(string) string, beside string) (path string, na
 	return filepath.Join(filepath.Dir(beside), FaultsName), false
 }
 
-// ParseFaults parses a file with readings of faults: a list of rows. An empty text has none. Errors are [Errors]
-// and contain name.
+// ParseFaults parses a file with readings of faults: a list of rows, which may be empty. Errors are [Errors] and
+// contain name.
 func ParseFaults(name string, data []byte) ([]classify.Row, error) {
-	src, data := sourceOf(name, data)
-	root, faults := parse(src, data)
-	r := &reader{source: src, faults: faults, at: map[string]pos{}, hidden: map[int]int{}}
-	if root == nil || root.kind == null {
-		return nil, r.done()
-	}
-	var rows []classify.Row
-	seq[*[]classify.Row]("a list of rows, each with a kind and what it matches", faultRow()).read(r, root, &rows)
+	var file []faultRow
+	r := read(name, data, &file, `list:"a list of rows, each with a kind and what it matches"`)
 	if err := r.done(); err != nil {
 		return nil, err
 	}
-	for i := range rows {
-		rows[i].Rule = filepath.Base(name) + ":" + strconv.Itoa(root.items[i].line)
+	var rows []classify.Row
+	for i, row := range file {
+		one := row.row()
+		one.Rule = filepath.Base(name) + ":" + strconv.Itoa(r.at[strconv.Itoa(i)].line)
+		rows = append(rows, one)
 	}
 	return rows, nil
 }
 
-// faultRow is the codec of a reading of a fault.
-func faultRow() codec[classify.Row] {
-	row := object(
-		&schema{name: "fault", about: "A reading of a fault of your own.", expected: "the fields of a row", Required: []string{"kind"}}, checkKind,
-		newField("kind", faultKind(), func(r *classify.Row) *fault.Kind { return &r.Kind }, fieldDoc{"What the fault is.", "", "required"}),
-		newField("provider", anyName("the name of an upstream, or of an agent's provider"), func(r *classify.Row) *string { return &r.Provider }, fieldDoc{"The upstream that it comes from, or the provider of an agent's model.", "", "any"}),
-		newField("status", faultStatus(), func(r *classify.Row) *int { return &r.Status }, fieldDoc{"The HTTP status.", "", "any"}),
-		newField("code", name("an error's code"), func(r *classify.Row) *string { return &r.Code }, fieldDoc{"The code or the reason in the error, without regard to case and separators.", "", "any"}),
-		newField("type", name("an error's type"), func(r *classify.Row) *string { return &r.Type }, fieldDoc{"The type in the error, without regard to case and separators.", "", "any"}),
-		newField("text", faultText(), func(r *classify.Row) *string { return &r.Text }, fieldDoc{"Words of the message, without regard to case. `*` stands for anything.", "", "any"}),
-		newField("retry-after", duration(), func(r *classify.Row) *time.Duration { return &r.Wait }, fieldDoc{"How long to wait, in place of what the provider says.", "", "what it says"}),
-		newField("note", anyName("a text"), func(r *classify.Row) *string { return &r.Note }, fieldDoc{"Why, for you.", "", "none"}),
-	)
-	fields := row.read
-	row.read = func(r *reader, n *node, to *classify.Row) bool {
-		if !fields(r, n, to) {
-			return false
-		}
-		if err := CheckFault(*to); err != nil {
-			r.fail(n, "%v", err)
-			return false
-		}
-		return true
-	}
-	return row
+type faultRow struct {
+	_ struct{} `name:"fault" about:"Your own reading of a fault." want:"the fields of a row" missing:"a row needs the field FIELD"`
+
+	kind     fault.Kind    `yaml:"kind" as:"fault-kind" doc:"What the fault is." required:"true"`
+	provider string        `yaml:"provider" want:"the name of an upstream, or of an agent's provider" doc:"The upstream that it comes from, or the provider of an agent's model." without:"any"`
+	status   int           `yaml:"status" want:"an HTTP status, such as 503" min:"100" max:"599" doc:"The HTTP status." without:"any"`
+	code     string        `yaml:"code" as:"code" want:"an error's code" doc:"The code or the reason in the error, without regard to case and separators." without:"any"`
+	typ      string        `yaml:"type" as:"code" want:"an error's type" doc:"The type in the error, without regard to case and separators." without:"any"`
+	text     string        `yaml:"text" as:"words" doc:"Words of the message, without regard to case. ‘*’ stands for anything." without:"any"`
+	wait     time.Duration `yaml:"retry-after" doc:"How long to wait, instead of what the provider says." without:"what it says"`
+	note     string        `yaml:"note" want:"a text" doc:"Why, for you." without:"none"`
 }
 
-// checkKind checks that a row has a kind.
-func checkKind(r *reader, n *node, _ *classify.Row) {
-	if n.kind == mapping && n.field("kind") == nil {
-		r.fail(n, "a row needs the field kind")
+func (f *faultRow) row() classify.Row {
+	return classify.Row{Provider: f.provider, Status: f.status, Code: f.code, Type: f.typ, Text: f.text, Kind: f.kind, Wait: f.wait, Note: f.note}
+}
+
+func (f *faultRow) check(r *reader, n *node) {
+	if err := CheckFault(f.row()); err != nil {
+		r.fail(n, "%v", err)
 	}
 }
 
-// CheckFault returns why a row would match too much; nil: it does not.
+// CheckFault returns why a row would match too much, or nil.
 func CheckFault(r classify.Row) error {
 	named := r.Code != "" || r.Type != ""
 	switch {
@@ -92,49 +79,93 @@ func CheckFault(r classify.Row) error {
 	return nil
 }
 
-// faultKind is the codec of one kind of fault.
-func faultKind() codec[fault.Kind] {
-	names := FaultKinds()
-	return scalar(&schema{expected: "a kind of fault: " + orList(names), Enum: names}, func(s string) (fault.Kind, error) {
-		if kindSet(s) == 0 || s == "transient" {
-			return 0, errForm
-		}
-		return fault.KindOf(s), nil
-	}, fault.Kind.String)
-}
-
 // FaultKinds returns the names of the kinds that a row may have.
 func FaultKinds() []string { return kindNames()[1:] } // without the group
 
-// faultStatus is the codec of an HTTP status.
-func faultStatus() codec[int] {
-	least, most := 100.0, 599.0
-	return scalar(&schema{Type: "integer", Minimum: &least, Maximum: &most, expected: "an HTTP status, such as 503"}, func(s string) (int, error) {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < int(least) || n > int(most) {
-			return 0, errForm
-		}
-		return n, nil
-	}, strconv.Itoa)
+// FaultsFile is the user's own readings of faults in a file. It rereads a changed file when a fault is judged, so
+// that a change applies at once. An invalid file changes nothing: the previous rows stay. Its methods may be called
+// concurrently.
+type FaultsFile struct {
+	report func(rows int, problem string)
+
+	mu      sync.Mutex
+	path    string
+	named   bool
+	seen    os.FileInfo // the file when it was last read
+	read    bool
+	judge   classify.Judge
+	problem string
 }
 
-// name is the codec of a name in an error, which may be a number.
-func name(words string) codec[string] {
-	f := anyName(words)
-	texts := f.read
-	f.read = func(r *reader, n *node, to *string) bool {
-		if n.kind == number {
-			*to = n.text
-			return true
-		}
-		return texts(r, n, to)
-	}
+// OpenFaults follows a file; the path may be "" for none. A file that the configuration names should exist. report
+// gets the number of rows each time they change, and the problem with the file, if any.
+func OpenFaults(path string, named bool, report func(rows int, problem string)) *FaultsFile {
+	f := &FaultsFile{report: report, judge: classify.Rows(nil)}
+	f.Follow(path, named)
 	return f
 }
 
-// faultText is the codec of words in a message.
-func faultText() codec[string] {
-	return checkedText("some words of the message, with * in place of what differs", "", func(s string) bool {
-		return len(strings.Trim(s, "* ")) >= 3
-	})
+// Follow follows another file from now on.
+func (f *FaultsFile) Follow(path string, named bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if path != f.path || named != f.named {
+		f.path, f.named, f.read = path, named, false
+	}
+	f.refresh()
+}
+
+// Judge decides by the current rows of the file, or by the last valid ones.
+func (f *FaultsFile) Judge(e classify.Evidence) (classify.Ruling, bool) {
+	f.mu.Lock()
+	f.refresh()
+	judge := f.judge
+	f.mu.Unlock()
+	return judge(e)
+}
+
+// Warnings returns the problem with the file, in a sentence.
+func (f *FaultsFile) Warnings() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refresh()
+	if f.problem == "" {
+		return nil
+	}
+	return []string{f.problem}
+}
+
+// refresh reads the file if it has changed. f.mu is held.
+func (f *FaultsFile) refresh() {
+	now := stateOf(f.path)
+	if f.path == "" || f.read && sameState(now, f.seen) {
+		return
+	}
+	f.seen, f.read = now, true
+	rows, err := f.load(now)
+	before := f.problem
+	f.problem = ""
+	if err != nil {
+		f.problem = fmt.Sprintf("The readings of faults are not those of the file: %v", err)
+	} else {
+		f.judge = classify.Rows(rows)
+	}
+	if len(rows) > 0 || f.problem != before || now != nil {
+		f.report(len(rows), f.problem)
+	}
+}
+
+// load reads the file in this state; nil: it does not exist.
+func (f *FaultsFile) load(now os.FileInfo) ([]classify.Row, error) {
+	if now == nil {
+		if f.named {
+			return nil, fmt.Errorf("%s does not exist", f.path)
+		}
+		return nil, nil
+	}
+	data, err := readFile(f.path)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFaults(f.path, data)
 }

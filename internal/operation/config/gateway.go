@@ -12,7 +12,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/access"
-	"github.com/ridethrough/ridethrough/internal/operation/reload"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -29,7 +29,7 @@ func (c *Config) Gateway(env func(string) string) (gateway.Config, error) {
 		made.Spool.Dir = m.folder("spool.dir", c.spool.dir)
 	}
 	for _, u := range c.all() {
-		made.Upstreams = append(made.Upstreams, m.upstream(u.name, u.value))
+		made.Upstreams = append(made.Upstreams, m.upstream(u))
 	}
 	m.checkTools()
 	if len(m.faults) == 0 {
@@ -42,7 +42,7 @@ func (c *Config) Gateway(env func(string) string) (gateway.Config, error) {
 	return made, nil
 }
 
-// Token returns the token that clients must send; "": none.
+// Token returns the token that clients must send, or "".
 func (c *Config) Token(env func(string) string) (string, error) {
 	if c.token == (secret{}) {
 		return "", nil
@@ -64,7 +64,6 @@ func (c *Config) Token(env func(string) string) (string, error) {
 	return "", Errors{c.source.fault(c.at["token"], "%v", err)}
 }
 
-// mapper converts a configuration into the gateway's.
 type mapper struct {
 	config *Config
 	env    func(string) string
@@ -75,20 +74,19 @@ func (m *mapper) report(path, format string, args ...any) {
 	m.faults = append(m.faults, m.config.source.fault(m.config.at[path], format, args...))
 }
 
-// folder returns the absolute path of a directory, which must exist.
 func (m *mapper) folder(path, name string) string {
 	name = m.config.path(m.env)(name)
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		m.report(path, "directory %s: %v", name, reload.Pathless(err))
+		m.report(path, "directory %s: %v", name, pathless(err))
 	case !info.IsDir():
 		m.report(path, "%s is not a directory", name)
 	}
 	return name
 }
 
-// file returns the text of a file; "": none is named.
+// file returns the text of a file; "" if no file is named.
 func (m *mapper) file(path, name string) string {
 	if name == "" {
 		return ""
@@ -96,12 +94,11 @@ func (m *mapper) file(path, name string) string {
 	name = m.config.path(m.env)(name)
 	text, err := os.ReadFile(name)
 	if err != nil {
-		m.report(path, "%s: %v", name, reload.Pathless(err))
+		m.report(path, "%s: %v", name, pathless(err))
 	}
 	return string(text)
 }
 
-// secret returns what returns the current value of a secret.
 func (m *mapper) secret(path, what string, from secret) func() (string, error) {
 	get, err := from.open(m.config.path(m.env), m.env)
 	if err != nil {
@@ -110,24 +107,26 @@ func (m *mapper) secret(path, what string, from secret) func() (string, error) {
 	return get
 }
 
-func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
+func (m *mapper) upstream(u upstream) gateway.Upstream {
+	name := u.name
 	made := gateway.Upstream{
-		Name: name, API: u.api, NoKey: u.key.none, Body: u.body, Socket: gateway.SocketMode(u.socket),
-		Complete: gateway.CompleteMode(u.complete), Background: gateway.BackgroundMode(u.background), Admission: gateway.Admission(u.admission), Reserve: u.reserve,
+		Name: name, API: u.api, NoKey: u.key.none(), Socket: gateway.SocketMode(u.socket),
+		Complete: gateway.CompleteMode(u.complete), Admission: gateway.Admission(u.admission), Reserve: u.reserve,
 		Network: gateway.Network{CA: m.file("upstreams."+name+".ca", u.ca), Proxy: u.proxy, HTTP2: u.http2 == priorKnowledge},
 		Policy:  m.config.policyOf(u.policy, u.quota), Limits: u.limits.over(gateway.DefaultLimits()), Fallback: gatewayFallbacks(u.fallback),
 	}
+	made.Limits.Body = u.body
 	if u.url != "" {
 		made.Base, _ = parseBase(u.url) // it was checked when it was read
 	}
-	if u.key.env != "" || u.key.file != "" {
-		made.Key = m.secret("upstreams."+name+".key", "key of "+name, u.key)
+	if u.key.secret != (secret{}) {
+		made.Key = m.secret("upstreams."+name+".key", "key of "+name, u.key.secret)
 	}
 	m.aws(&made, u)
 	for _, t := range u.routes {
 		made.Routes = append(made.Routes, gateway.Route{
 			Models: t.models, Policy: m.routePolicy(u, t), Limits: t.limits.over(*made.Limits), Fallback: gatewayFallbacks(t.fallback),
-			Complete: gateway.CompleteMode(t.complete), Background: gateway.BackgroundMode(t.background), Admission: gateway.Admission(t.admission), Reserve: t.reserve,
+			Complete: gateway.CompleteMode(t.complete), Admission: gateway.Admission(t.admission), Reserve: t.reserve,
 		})
 	}
 	return made
@@ -136,11 +135,10 @@ func (m *mapper) upstream(name string, u upstream) gateway.Upstream {
 // over returns other with the limits that the file sets.
 func (l limits) over(other gateway.Limits) *gateway.Limits {
 	setLimit(&other.Connect, l.connect)
-	switch l.firstByte {
-	case 0:
-	case learned:
+	switch {
+	case l.firstByte.word == "learned":
 		other.FirstByte, other.Learned = gateway.DefaultLimits().FirstByte, true
-	default:
+	case l.firstByte != limit{}:
 		setLimit(&other.FirstByte, l.firstByte)
 		other.Learned = false
 	}
@@ -148,14 +146,9 @@ func (l limits) over(other gateway.Limits) *gateway.Limits {
 	return &other
 }
 
-// setLimit sets a limit of the gateway to what the file has, if it has one.
-func setLimit(d *time.Duration, to time.Duration) {
-	switch to {
-	case 0:
-	case noLimit:
-		*d = 0
-	default:
-		*d = to
+func setLimit(d *time.Duration, to limit) {
+	if to != (limit{}) {
+		*d = to.time // 0 is none
 	}
 }
 
@@ -166,7 +159,6 @@ func gatewayFallbacks(chain []fallback) (made []gateway.Fallback) {
 	return made
 }
 
-// routePolicy returns the policy of an upstream's route; nil: the upstream's.
 func (m *mapper) routePolicy(u upstream, t route) *policy.Policy {
 	if t.policy == (choice{}) && t.quota == (quota{}) {
 		return nil
@@ -177,7 +169,7 @@ func (m *mapper) routePolicy(u upstream, t route) *policy.Policy {
 	return m.config.policyOf(t.policy, t.quota.over(u.quota))
 }
 
-// policyOf returns the chosen policy with its quota; nil: the default one.
+// policyOf returns the chosen policy with its quota; nil: the default.
 func (c *Config) policyOf(chosen choice, q quota) *policy.Policy {
 	switch {
 	case chosen == (choice{}) && q == (quota{}):
@@ -185,19 +177,14 @@ func (c *Config) policyOf(chosen choice, q quota) *policy.Policy {
 	case chosen == (choice{}):
 		chosen = c.policy
 	}
-	p := c.resolve(chosen)
-	p.Quota = c.quotaOf(q)
+	p := c.retry(chosen, q)
 	return &p
 }
 
 // Retry returns the default policy.
-func (c *Config) Retry() policy.Policy {
-	p := c.resolve(c.policy)
-	p.Quota = c.quotaOf(quota{})
-	return p
-}
+func (c *Config) Retry() policy.Policy { return c.retry(c.policy, quota{}) }
 
-// Supervisor returns the policy by which turns are taken up again after their workers failed.
+// Supervisor returns the policy by which turns continue after their workers failed.
 func (c *Config) Supervisor() policy.Policy { return c.resolve(c.supervisor) }
 
 // Named returns a preset or a named policy of the file; "": the default policy.
@@ -206,21 +193,25 @@ func (c *Config) Named(name string) (policy.Policy, error) {
 	case name == "":
 		return c.Retry(), nil
 	case !slices.Contains(c.policyNames(), name):
-		return policy.Policy{}, fmt.Errorf("unknown policy %q; want %s", name, orList(c.policyNames()))
+		return policy.Policy{}, fmt.Errorf("unknown policy %q; want %s", name, text.Or(c.policyNames()))
 	}
-	p := c.resolve(choice{name: name})
-	p.Quota = c.quotaOf(quota{})
-	return p, nil
+	return c.retry(choice{name: name}, quota{}), nil
 }
 
-// resolve returns the chosen policy.
+// retry returns the chosen policy with a quota, capped by max-wait.
+func (c *Config) retry(chosen choice, q quota) policy.Policy {
+	p := c.resolve(chosen)
+	p.Quota = c.quotaOf(q)
+	return p.Capped(c.maxWait)
+}
+
 func (c *Config) resolve(chosen choice) policy.Policy {
 	if chosen.own != nil {
-		return chosen.own.Policy
+		return chosen.own.policy()
 	}
 	for _, own := range c.policies {
 		if own.name == chosen.name {
-			return own.value.Policy
+			return own.policy()
 		}
 	}
 	p, _ := policy.Preset(chosen.name)
@@ -245,8 +236,7 @@ func (m *mapper) check(made gateway.Config) {
 	}
 }
 
-// parseBase parses the base URL of an upstream. Its errors do not contain the URL,
-// which may contain a password or a key.
+// parseBase parses the base URL of an upstream. Its errors omit the URL, which may contain a password or a key.
 func parseBase(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -255,7 +245,6 @@ func parseBase(s string) (*url.URL, error) {
 	return u, gateway.CheckBase(u)
 }
 
-// defaultURL returns the default base URL of an API.
 func defaultURL(api string) string {
 	for _, u := range gateway.Defaults() {
 		if u.API == api {
@@ -265,8 +254,47 @@ func defaultURL(api string) string {
 	return ""
 }
 
-// isLoopback reports whether a host is localhost or a loopback address.
 func isLoopback(host string) bool {
 	ip := net.ParseIP(strings.Trim(host, "[]"))
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// spool bounds the bodies of requests; zero: the gateway's defaults.
+type spool struct {
+	_ struct{} `name:"spool" about:"The space for all request bodies together." want:"memory, disk and dir"`
+
+	memory int64  `yaml:"memory" as:"size" doc:"The memory for bodies that arrive, are sent or wait. Those that wait are compressed. The rest goes to disk. The default is less where the memory limit (GOMEMLIMIT) is below 256 MiB: a quarter of it." default:"64MiB"`
+	disk   int64  `yaml:"disk" as:"size" doc:"The size of the spool file. A request that does not fit is rejected with status 503 and Retry-After." default:"2GiB"`
+	dir    string `yaml:"dir" want:"a path" doc:"The directory of the spool file, relative to the configuration file. The file is deleted when the process ends." without:"the system's directory for temporary files"`
+}
+
+// receive bounds how slowly a client may send a body; zero: the gateway's defaults.
+type receive struct {
+	_ struct{} `name:"receive" about:"How slowly a client may send a body." want:"time and rate"`
+
+	time limit `yaml:"time" doc:"How long a client may take for all of a body." default:"10m"`
+	rate int64 `yaml:"rate" as:"size" doc:"The least that must arrive per second, on average, once 30 s have passed." default:"16KiB"`
+}
+
+// detached makes the gateway read answers on after their clients have left; zero: never.
+type detached struct {
+	_ struct{} `name:"detached" about:"Answers that the gateway reads to the end after the client has left, in case it sends the request again." want:"agents, time, bytes and from"`
+
+	agents []string      `yaml:"agents" list:"a list of agents" want:"the beginning of a User-Agent, or all" doc:"The clients that this applies to, by the beginning of their ‘User-Agent’ or ‘Originator’: ‘codex’, ‘claude-cli’. ‘all’ is every client." without:"none"`
+	time   time.Duration `yaml:"time" doc:"How long the gateway reads an answer after the client has left, and how long it keeps a complete one." default:"5m"`
+	bytes  int64         `yaml:"bytes" as:"size" doc:"The largest answer to keep." default:"8MiB"`
+	from   string        `yaml:"from" want:"content or request" enum:"content request" doc:"What to read to the end: ‘content’ is an answer that has begun, ‘request’ also a try without an answer so far. An answer that is not streamed arrives all at once, and needs ‘request’." default:"content"`
+}
+
+func (d detached) gateway() gateway.Detached {
+	return gateway.Detached{Agents: d.agents, Time: d.time, Bytes: d.bytes, Tries: d.from == "request"}
+}
+
+// over returns other with the limits that the file sets.
+func (r receive) over(other gateway.Receive) *gateway.Receive {
+	setLimit(&other.Time, r.time)
+	if r.rate > 0 {
+		other.Rate = r.rate
+	}
+	return &other
 }

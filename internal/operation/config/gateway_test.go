@@ -58,10 +58,10 @@ func TestConfig_Gateway(t *testing.T) {
 		t.Errorf("token %q, %v", token, err)
 	}
 	first, second, third := g.Upstreams[0], g.Upstreams[1], g.Upstreams[2]
-	if first.Name != "anthropic" || first.API != "anthropic" || first.Base != nil || first.Body != 16<<20 {
+	if first.Name != "anthropic" || first.API != "anthropic" || first.Base != nil {
 		t.Errorf("first %+v", first)
 	}
-	if want := (gateway.Limits{Connect: 5 * time.Second, Idle: 90 * time.Second}); *first.Limits != want {
+	if want := (gateway.Limits{Connect: 5 * time.Second, Idle: 90 * time.Second, Body: 16 << 20}); *first.Limits != want {
 		t.Errorf("limits %v, want %v", first.Limits, want)
 	}
 	if p := g.Policy; p.Retries != 40 || p.Backoff.At(4, 0.5) != time.Duration(7.5*1.025*float64(time.Minute)) || p.Deadline != 36*time.Hour || p.RetryOn != fault.Transient.With(fault.Quota) {

@@ -21,15 +21,13 @@ type node struct {
 	entries []entry
 }
 
-// entry is one line of a mapping.
 type entry struct{ key, value *node }
 
-// kind is the kind of a node.
 type kind int
 
 const (
 	null kind = iota
-	text
+	words
 	number
 	boolean
 	sequence
@@ -37,14 +35,10 @@ const (
 	broken // its error was reported
 )
 
-// String returns the kind as in errors.
 func (k kind) String() string {
 	return [...]string{"nothing", "a text", "a number", "true or false", "a list", "fields", "nothing"}[k]
 }
 
-// field returns the value of a field; nil: none.
-//
-//go:noinline it would be copied to each place that it is called at
 func (n *node) field(name string) *node {
 	for _, e := range n.entries {
 		if e.key.text == name {
@@ -60,7 +54,6 @@ const (
 	maxNodes = 20_000 // aliases counted as often as they are used
 )
 
-// tree converts YAML to nodes.
 type tree struct {
 	source
 	anchors map[string]anchored
@@ -68,13 +61,11 @@ type tree struct {
 	faults  Errors
 }
 
-// anchored is a value with an anchor, and its number of nodes.
 type anchored struct {
 	*node
 	size int
 }
 
-// parse parses YAML. The node is nil if the file is empty.
 func parse(src source, data []byte) (*node, Errors) {
 	t := &tree{source: src, anchors: map[string]anchored{}}
 	if len(data) > maxBytes {
@@ -104,7 +95,6 @@ func parse(src source, data []byte) (*node, Errors) {
 	return root, t.faults
 }
 
-// syntaxError converts an error of the parser.
 func (t *tree) syntaxError(err error) *Error {
 	e, ok := errors.AsType[yaml.Error](err)
 	if !ok {
@@ -129,7 +119,6 @@ func place(t *token.Token) pos {
 	return pos{t.Position.Line, t.Position.Column}
 }
 
-// position returns the start of a value.
 func position(n ast.Node) pos {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -148,7 +137,6 @@ func (t *tree) report(n ast.Node, format string, args ...any) {
 	t.faults = append(t.faults, t.fault(position(n), format, args...))
 }
 
-// node converts a value.
 func (t *tree) node(n ast.Node) *node {
 	made := &node{pos: position(n)}
 	if !t.countNodes(n, 1) {
@@ -158,9 +146,9 @@ func (t *tree) node(n ast.Node) *node {
 	switch n := n.(type) {
 	case *ast.NullNode:
 	case *ast.StringNode:
-		made.kind, made.text = text, n.Value
+		made.kind, made.text = words, n.Value
 	case *ast.LiteralNode:
-		made.kind, made.text = text, n.Value.Value
+		made.kind, made.text = words, n.Value.Value
 	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
 		made.kind, made.text = number, n.GetToken().Value
 	case *ast.BoolNode:
@@ -190,8 +178,8 @@ func (t *tree) items(n *ast.SequenceNode) []*node {
 	return items
 }
 
-// entries converts the lines of a mapping. In a block the values below their keys are indented, which the parser does not
-// require.
+// entries converts the lines of a mapping. In a block, values must be indented below their keys; the parser does
+// not check that.
 func (t *tree) entries(values []*ast.MappingValueNode, block bool) []entry {
 	entries := make([]entry, 0, len(values))
 	seen := make(map[string]int, len(values))
@@ -205,7 +193,7 @@ func (t *tree) entries(values []*ast.MappingValueNode, block bool) []entry {
 			continue
 		}
 		key := t.node(v.Key)
-		if key.kind != text && key.kind != number && key.kind != boolean {
+		if key.kind != words && key.kind != number && key.kind != boolean {
 			t.report(v.Key, "a field name must be a text, not %s", key.kind)
 			continue
 		}
@@ -223,7 +211,7 @@ func (t *tree) entries(values []*ast.MappingValueNode, block bool) []entry {
 	return entries
 }
 
-// anchor converts a value and registers its anchor afterwards, so that no value contains itself.
+// anchor converts a value and registers its anchor only afterwards, so that no value contains itself.
 func (t *tree) anchor(n *ast.AnchorNode) *node {
 	before := t.nodes
 	made := t.node(n.Value)
@@ -231,7 +219,6 @@ func (t *tree) anchor(n *ast.AnchorNode) *node {
 	return made
 }
 
-// alias returns a copy of the anchored value.
 func (t *tree) alias(n *ast.AliasNode) *node {
 	made := node{pos: position(n), kind: broken}
 	value, ok := t.anchors[n.Value.String()]
@@ -245,7 +232,6 @@ func (t *tree) alias(n *ast.AliasNode) *node {
 	return &made
 }
 
-// countNodes counts nodes and reports whether they are within the limit.
 func (t *tree) countNodes(n ast.Node, count int) bool {
 	enough := t.nodes > maxNodes
 	t.nodes += count

@@ -64,7 +64,7 @@ upstreams:
 	}
 }
 
-// A user in front of a terminal is told at once, unless the file says otherwise.
+// A user at a terminal learns of it at once, unless the file says otherwise.
 func TestConfig_QuotaOfRunAndChat(t *testing.T) {
 	for text, want := range map[string]policy.Quota{"": {}, "quota: {wait: until-reset}": config.DefaultQuota()} {
 		c, err := config.Parse("config.yaml", []byte(text))

@@ -1,31 +1,30 @@
 package config
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/brief"
-	"github.com/ridethrough/ridethrough/internal/operation/reload"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/internal/text"
 )
 
 // Scenario is an outage to simulate: the callers, the provider and its failures.
 type Scenario struct {
-	Name     string // of the file, without its extension
-	Title    string
-	About    string
-	Lasts    time.Duration // the time in which calls start
-	Seed     uint64        // of all random numbers
-	Callers  Callers
-	Others   Callers // a second group, whose waits are counted apart; Number 0: none
-	Upstream Service
-	Fleet    Fleet // the gateways among which the callers are divided; Number 0: one
-	Outages  []Outage
-	Policies []string // the names of those to simulate; none: all
+	_ struct{} `want:"the fields of a scenario"`
+
+	Name     string        // of the file, without its extension
+	Title    string        `yaml:"title" as:"sentence" want:"a sentence" doc:"Its title." without:"the file's name"`
+	About    string        `yaml:"about" as:"sentence" want:"sentences" doc:"What the scenario shows." without:"nothing"`
+	Lasts    time.Duration `yaml:"lasts" doc:"The time in which calls start. Calls in progress at its end are still completed." required:"true"`
+	Seed     uint64        `yaml:"seed" want:"a number from 0" min:"0" max:"9007199254740992" doc:"The seed of all random numbers. The same seed gives the same figures." default:"1"`
+	Callers  Callers       `yaml:"callers" doc:"The clients." required:"true"`
+	Others   Callers       `yaml:"others" doc:"A second group of clients, whose waits are shown separately: people. The first group are agents then." without:"none"`
+	Upstream Service       `yaml:"upstream" doc:"The provider." without:"its defaults"`
+	Fleet    Fleet         `yaml:"fleet" doc:"The gateways among which the callers are divided. Policies with ‘+fleet’ have their circuit breakers act as one, and with ‘+admission+fleet’ their limits too." without:"one gateway"`
+	Outages  []Outage      `yaml:"outages" list:"a list of outages" doc:"What fails, and when. Outages may overlap: the first one that rejects a call decides." required:"true"`
+	Policies []string      `yaml:"policies" list:"a list of policies" want:"a policy's name" doc:"The policies to simulate, by the names that ‘ridethrough lab --policies’ lists." without:"all of them"`
 }
 
 // HasRate reports whether the provider has a limit of tokens per minute.
@@ -35,34 +34,41 @@ func (s *Scenario) HasRate() bool {
 
 // Callers are the clients. Each makes one call at a time.
 type Callers struct {
-	Number   int
-	Every    time.Duration // the average time from the end of a call to the next
-	Patience time.Duration // until a caller disconnects; 0: no limit
-	Tokens   int           // of a call
-	Cached   float64       // the share of the tokens that a caller's next call reads from the provider's cache
+	_ struct{} `name:"callers" about:"The clients. Each makes one call at a time." want:"the fields of callers"`
+
+	Number   int           `yaml:"number" want:"a number from 1" min:"1" max:"2147483648" doc:"Their number, at most 20000." required:"true"`
+	Every    time.Duration `yaml:"every" doc:"The average time from the end of a call to the same caller's next one." required:"true"`
+	Patience time.Duration `yaml:"patience" doc:"How long a caller waits for an answer before it disconnects." without:"no limit"`
+	Tokens   int           `yaml:"tokens" want:"a number from 1" min:"1" max:"2147483648" doc:"The tokens that a call costs under a limit." without:"none"`
+	Cached   float64       `yaml:"cached" as:"share" doc:"The share of the tokens that a call reads from the provider's cache, if the caller's previous call began at most five minutes before. A token bucket does not count it." without:"none"`
 }
 
 // Service is the provider outside of outages.
 type Service struct {
-	Takes   time.Duration // the average time of an answer
-	Refuses time.Duration // the time of a rejection
-	Rate    float64       // accepted calls per second; 0: no limit
+	_ struct{} `name:"upstream" about:"The provider outside of outages." want:"the fields of an upstream"`
+
+	Takes   time.Duration `yaml:"takes" doc:"The average time of an answer. Single answers take from half to one and a half times as long." default:"6s"`
+	Refuses time.Duration `yaml:"refuses" doc:"The time of a rejection." default:"200ms"`
+	Rate    float64       `yaml:"rate" as:"rate" doc:"The highest rate of calls that it accepts. It rejects others with status 529." without:"no limit"`
 }
 
 // Outage is one failure for some time.
 type Outage struct {
-	Kind     string // of OutageKinds
-	From     time.Duration
-	For      time.Duration
-	Status   int           // of rejections
-	Share    float64       // of calls that a partial outage rejects
-	Down, Up time.Duration // the intervals of flapping
-	Tokens   int           // that a rate limit or a token bucket allows per minute, and a window in all
-	Window   time.Duration // the length of a window
-	Rate     float64       // calls per second that a limited capacity accepts
-	Slower   float64       // how many times as long an answer takes
-	Slots    int           // calls that are answered at a time
-	Reads    float64       // tokens of a prompt that are read in a second
+	_ struct{} `name:"outage" about:"One failure, for a period." want:"the fields of an outage"`
+
+	Kind   string        `yaml:"kind" as:"outage" doc:"What fails: ‘total’ rejects every call, ‘partial’ a share of them, ‘flapping’ all of them at intervals, ‘rate-limit’ those above a number of tokens in each minute, ‘token-bucket’ those above a number of tokens that is filled up again evenly in a minute, ‘window’ those above a number of tokens in a longer time, as of a subscription, ‘limited’ those above a rate. ‘brown-out’ only slows answers down, and with ‘slots’ as many calls are answered at a time, and the others wait for their turn, as at a server of one's own." required:"true"`
+	From   time.Duration `yaml:"from" doc:"When it starts." without:"at the start of the scenario"`
+	For    time.Duration `yaml:"for" doc:"How long it lasts." required:"true"`
+	Status int           `yaml:"status" want:"a status from 400 to 599" min:"400" max:"599" doc:"The HTTP status of a rejection." without:"529; 429 for a limit of tokens"`
+	Share  float64       `yaml:"share" as:"share" doc:"The share of calls that a partial outage rejects." without:"required by partial"`
+	Down   time.Duration `yaml:"down" doc:"How long each down interval of flapping is." without:"required by flapping"`
+	Up     time.Duration `yaml:"up" doc:"How long each up interval in between is." without:"required by flapping"`
+	Tokens int           `yaml:"tokens" want:"a number from 1" min:"1" max:"1099511627776" doc:"The tokens that a rate limit or a token bucket allows per minute, and a window in total. Answers state the remaining tokens, rejections the time of the next ones." without:"required by rate-limit, token-bucket and window"`
+	Window time.Duration `yaml:"window" doc:"The length of a window. When one is over, the next begins." without:"required by window"`
+	Rate   float64       `yaml:"rate" as:"rate" doc:"The rate of calls that a limited capacity accepts." without:"required by limited"`
+	Slower float64       `yaml:"slower" as:"multiplier" doc:"By what factor a brown-out slows answers down." without:"required by brown-out"`
+	Slots  int           `yaml:"slots" want:"a number from 1" min:"1" max:"2147483648" doc:"How many calls are answered at a time." without:"required by slots"`
+	Reads  float64       `yaml:"reads" as:"rate" doc:"How many tokens of a prompt are read before an answer begins, without those in the cache." without:"required by slots"`
 }
 
 // The kinds of outages.
@@ -78,7 +84,8 @@ const (
 	Slots     = "slots"
 )
 
-// requiredByKind are the required fields of each kind of outage. A kind may have no fields that others require.
+// requiredByKind are the required fields of each kind of outage. A kind may not have fields that only others
+// require.
 var requiredByKind = map[string][]string{
 	Total:     nil,
 	Partial:   {"share"},
@@ -96,7 +103,7 @@ func OutageKinds() []string {
 	return []string{Total, Partial, Flapping, RateLimit, Bucket, Window, BrownOut, Limited, Slots}
 }
 
-// CountsTokens reports whether it is a limit of tokens, which a provider states in its answers.
+// CountsTokens reports whether the outage is a limit of tokens, which a provider states in its answers.
 func (o *Outage) CountsTokens() bool {
 	return o.Kind == RateLimit || o.Kind == Bucket || o.Kind == Window
 }
@@ -108,88 +115,16 @@ const (
 	maxLasts   = 7 * day
 )
 
-// scenarios is the codec of the file.
-func scenarios() codec[Scenario] {
-	f := object(
-		&schema{expected: "the fields of a scenario", Required: []string{"lasts", "callers", "outages"}},
-		func(_ *reader, _ *node, s *Scenario) { s.Upstream = usualService },
-		newField("title", printableText("a sentence"), func(s *Scenario) *string { return &s.Title }, fieldDoc{"Its title.", "", "the file's name"}),
-		newField("about", printableText("sentences"), func(s *Scenario) *string { return &s.About }, fieldDoc{"What the scenario shows.", "", "nothing"}),
-		newField("lasts", duration(), func(s *Scenario) *time.Duration { return &s.Lasts }, fieldDoc{"The time in which calls start. Calls in progress at its end are still completed.", "", "required"}),
-		newField("seed", integer[uint64]("a number from 0", 0, 1<<53), func(s *Scenario) *uint64 { return &s.Seed }, fieldDoc{"The seed of all random numbers. The same seed gives the same figures.", "1", ""}),
-		newField("callers", callers(), func(s *Scenario) *Callers { return &s.Callers }, fieldDoc{"The clients.", "", "required"}),
-		newField("others", callers(), func(s *Scenario) *Callers { return &s.Others }, fieldDoc{"A second group of clients, whose waits are shown apart: persons. Those of the first group are agents then.", "", "none"}),
-		newField("upstream", services(), func(s *Scenario) *Service { return &s.Upstream }, fieldDoc{"The provider.", "", "its defaults"}),
-		newField("fleet", scenarioFleets(), func(s *Scenario) *Fleet { return &s.Fleet }, fieldDoc{"The gateways among which the callers are divided. Policies with `+fleet` have their circuit breakers act as one, and with `+admission+fleet` their limits too.", "", "one gateway"}),
-		newField("outages", seq[*[]Outage]("a list of outages", outages()), func(s *Scenario) *[]Outage { return &s.Outages }, fieldDoc{"What fails, and when. Outages may overlap: the first one that rejects a call decides.", "", "required"}),
-		newField("policies", seq[*[]string]("a list of policies", anyName("a policy's name")), func(s *Scenario) *[]string { return &s.Policies }, fieldDoc{"The policies to simulate, by the names that `ridethrough lab --policies` lists.", "", "all of them"}),
-	)
-	return checked(f, checkScenario)
+func (s *Scenario) start(r *reader, n *node) {
+	s.Seed = 1
+	s.Upstream.start(r, n)
 }
 
-// printableText is the codec of a text without control characters, since terminals and
-// charts show it unchanged.
-func printableText(words string) codec[string] {
-	return scalar(&schema{expected: words}, func(s string) (string, error) {
-		switch {
-		case s == "":
-			return "", errForm
-		case printable.Text(s) != s:
-			return "", errors.New("it contains an invisible character")
-		}
-		return s, nil
-	}, itself)
+func (s *Service) start(*reader, *node) {
+	s.Takes, s.Refuses = 6*time.Second, 200*time.Millisecond
 }
 
-func callers() codec[Callers] {
-	return checked(object(
-		&schema{name: "callers", about: "The clients. Each makes one call at a time.", expected: "the fields of callers", Required: []string{"number", "every"}}, nil,
-		newField("number", integer("a number from 1", 1, 1<<31), func(c *Callers) *int { return &c.Number }, fieldDoc{"Their number, at most " + strconv.Itoa(MaxCallers) + ".", "", "required"}),
-		newField("every", duration(), func(c *Callers) *time.Duration { return &c.Every }, fieldDoc{"The average time from the end of a call to the same caller's next one.", "", "required"}),
-		newField("patience", duration(), func(c *Callers) *time.Duration { return &c.Patience }, fieldDoc{"How long a caller waits for an answer before it disconnects.", "", "no limit"}),
-		newField("tokens", integer("a number from 1", 1, 1<<31), func(c *Callers) *int { return &c.Tokens }, fieldDoc{"The tokens that a call costs under a limit.", "", "none"}),
-		newField("cached", share(), func(c *Callers) *float64 { return &c.Cached }, fieldDoc{"The share of the tokens that a call reads from the provider's cache, if the caller's previous call began at most five minutes before. A token bucket does not count it.", "", "none"}),
-	), checkRequired)
-}
-
-// usualService is a provider of which a scenario says nothing.
-var usualService = Service{Takes: 6 * time.Second, Refuses: 200 * time.Millisecond}
-
-func services() codec[Service] {
-	return object(
-		&schema{name: "upstream", about: "The provider outside of outages.", expected: "the fields of an upstream"},
-		func(_ *reader, _ *node, s *Service) { *s = usualService },
-		newField("takes", duration(), func(s *Service) *time.Duration { return &s.Takes }, fieldDoc{"The average time of an answer. Single answers take from half to one and a half times as long.", "6s", ""}),
-		newField("refuses", duration(), func(s *Service) *time.Duration { return &s.Refuses }, fieldDoc{"The time of a rejection.", "200ms", ""}),
-		newField("rate", rates(), func(s *Service) *float64 { return &s.Rate }, fieldDoc{"The highest rate of calls that it accepts. It rejects others with status 529.", "", "no limit"}),
-	)
-}
-
-func outages() codec[Outage] {
-	return checked(object(
-		&schema{name: "outage", about: "One failure for some time.", expected: "the fields of an outage", Required: []string{"kind", "for"}}, nil,
-		newField("kind", oneOf("a kind of outage", OutageKinds()...), func(o *Outage) *string { return &o.Kind }, fieldDoc{"What fails: `total` rejects every call, `partial` a share of them, `flapping` all of them at intervals, `rate-limit` those above a number of tokens in each minute, `token-bucket` those above a number of tokens that is filled up again evenly in a minute, `window` those above a number of tokens in a longer time, as of a subscription, `limited` those above a rate. `brown-out` only slows answers down, and with `slots` as many calls are answered at a time, and the others wait for their turn, as at a server of one's own.", "", "required"}),
-		newField("from", duration(), func(o *Outage) *time.Duration { return &o.From }, fieldDoc{"When it starts.", "", "at the start of the scenario"}),
-		newField("for", duration(), func(o *Outage) *time.Duration { return &o.For }, fieldDoc{"How long it lasts.", "", "required"}),
-		newField("status", integer("a status from 400 to 599", 400, 599), func(o *Outage) *int { return &o.Status }, fieldDoc{"The HTTP status of a rejection.", "", "529; 429 for a limit of tokens"}),
-		newField("share", share(), func(o *Outage) *float64 { return &o.Share }, fieldDoc{"The share of calls that a partial outage rejects.", "", "required by partial"}),
-		newField("down", duration(), func(o *Outage) *time.Duration { return &o.Down }, fieldDoc{"How long each down interval of flapping is.", "", "required by flapping"}),
-		newField("up", duration(), func(o *Outage) *time.Duration { return &o.Up }, fieldDoc{"How long each up interval in between is.", "", "required by flapping"}),
-		newField("tokens", integer("a number from 1", 1, 1<<40), func(o *Outage) *int { return &o.Tokens }, fieldDoc{"The tokens that a rate limit or a token bucket allows per minute, and a window in all. Answers state what is left, rejections when there is more.", "", "required by rate-limit, token-bucket and window"}),
-		newField("window", duration(), func(o *Outage) *time.Duration { return &o.Window }, fieldDoc{"The length of a window. When one is over, the next begins.", "", "required by window"}),
-		newField("rate", rates(), func(o *Outage) *float64 { return &o.Rate }, fieldDoc{"The rate of calls that a limited capacity accepts.", "", "required by limited"}),
-		newField("slower", multiplier(), func(o *Outage) *float64 { return &o.Slower }, fieldDoc{"How many times as long an answer takes in a brown-out.", "", "required by brown-out"}),
-		newField("slots", integer("a number from 1", 1, 1<<31), func(o *Outage) *int { return &o.Slots }, fieldDoc{"How many calls are answered at a time.", "", "required by slots"}),
-		newField("reads", rates(), func(o *Outage) *float64 { return &o.Reads }, fieldDoc{"How many tokens of a prompt are read before an answer begins, without those in the cache.", "", "required by slots"}),
-	), checkOutage)
-}
-
-// checkOutage reports missing and invalid fields of an outage.
-func checkOutage(r *reader, n *node, o *Outage, s *schema) {
-	checkRequired(r, n, o, s)
-	if o.Kind == "" {
-		return
-	}
+func (o *Outage) check(r *reader, n *node) {
 	for _, name := range requiredByKind[o.Kind] {
 		if n.field(name) == nil {
 			r.fail(n, "a %s outage needs the field %s", o.Kind, name)
@@ -197,7 +132,7 @@ func checkOutage(r *reader, n *node, o *Outage, s *schema) {
 	}
 	for _, e := range n.entries {
 		if kinds := kindsWith(e.key.text); len(kinds) > 0 && !slices.Contains(kinds, o.Kind) {
-			r.fail(e.value, "%s belongs to a %s outage, not to a %s one", e.key.text, orList(kinds), o.Kind)
+			r.fail(e.value, "%s belongs to a %s outage, not to a %s one", e.key.text, text.Or(kinds), o.Kind)
 		}
 	}
 	if v := n.field("status"); v != nil && (o.Kind == BrownOut || o.Kind == Slots) {
@@ -210,7 +145,6 @@ func checkOutage(r *reader, n *node, o *Outage, s *schema) {
 	}
 }
 
-// kindsWith returns the kinds of outages that require a field.
 func kindsWith(field string) (kinds []string) {
 	for _, kind := range OutageKinds() {
 		if slices.Contains(requiredByKind[kind], field) {
@@ -220,34 +154,29 @@ func kindsWith(field string) (kinds []string) {
 	return kinds
 }
 
-// checkScenario reports what makes a scenario impossible to simulate.
-func checkScenario(r *reader, n *node, s *Scenario, shape *schema) {
-	checkRequired(r, n, s, shape)
-	if s.Seed == 0 && n.field("seed") == nil {
-		s.Seed = 1
+func (s *Scenario) check(r *reader, _ *node) {
+	say := func(path, format string, args ...any) {
+		r.faults = append(r.faults, r.fault(r.at[path], format, args...))
 	}
-	at := func(name string) *node {
-		if v := n.field(name); v != nil {
-			return v
+	for i, p := range s.Fleet.Partitions {
+		if p.Away >= s.Fleet.Number {
+			say(fmt.Sprintf("fleet.partitions.%d", i), "%d of %d gateways are no part of them", p.Away, s.Fleet.Number)
 		}
-		return n
 	}
-	c := s.Callers
-	s.checkFleet(r, at("fleet"))
 	if path, err := s.bounds(); err != nil {
-		r.fail(at(path[0]).part(path[1]), "%v", err)
+		say(path, "%v", err)
 	}
 	for i, o := range s.Outages {
-		item := at("outages").item(i)
+		c, item := s.Callers, fmt.Sprintf("outages.%d", i)
 		switch {
-		case s.Lasts > 0 && o.From+o.For > s.Lasts:
-			r.fail(item, "this outage ends at %s, but the scenario lasts only %s", brief.Duration(o.From+o.For), brief.Duration(s.Lasts))
+		case o.From+o.For > s.Lasts:
+			say(item, "this outage ends at %s, but the scenario lasts only %s", text.Duration(o.From+o.For), text.Duration(s.Lasts))
 		case o.Kind == Slots && c.Tokens == 0:
-			r.fail(item, "a %s outage reads prompts; set the field tokens of callers", o.Kind)
+			say(item, "a %s outage reads prompts; set the field tokens of callers", o.Kind)
 		case o.CountsTokens() && (c.Tokens == 0 || s.Others.Number > 0 && s.Others.Tokens == 0):
-			r.fail(item, "a %s counts tokens; set the field tokens of callers", o.Kind)
+			say(item, "a %s counts tokens; set the field tokens of callers", o.Kind)
 		case o.CountsTokens() && o.Tokens < max(c.Tokens, s.Others.Tokens):
-			r.fail(item.part("tokens"), "no call would ever be answered: each costs %d tokens, and %d are allowed", max(c.Tokens, s.Others.Tokens), o.Tokens)
+			say(item+".tokens", "no call would ever be answered: each costs %d tokens, and %d are allowed", max(c.Tokens, s.Others.Tokens), o.Tokens)
 		}
 	}
 }
@@ -259,7 +188,7 @@ func (s *Scenario) Bounds() error {
 }
 
 // bounds returns the error of Bounds and the path of its field.
-func (s *Scenario) bounds() (at [2]string, err error) {
+func (s *Scenario) bounds() (path string, err error) {
 	c := s.Callers
 	calls := float64(c.Number) * float64(s.Lasts) / float64(max(c.Every, 1))
 	if o := s.Others; o.Number > 0 {
@@ -267,112 +196,54 @@ func (s *Scenario) bounds() (at [2]string, err error) {
 	}
 	switch {
 	case s.Lasts > maxLasts:
-		return [2]string{"lasts"}, fmt.Errorf("%s is longer than the longest scenario, %s", brief.Duration(s.Lasts), brief.Duration(maxLasts))
+		return "lasts", fmt.Errorf("%s is longer than the longest scenario, %s", text.Duration(s.Lasts), text.Duration(maxLasts))
 	case c.Number+s.Others.Number > MaxCallers:
-		return [2]string{"callers", "number"}, fmt.Errorf("%d callers are more than the limit of %d", c.Number+s.Others.Number, MaxCallers)
+		return "callers.number", fmt.Errorf("%d callers are more than the limit of %d", c.Number+s.Others.Number, MaxCallers)
 	case c.Every > 0 && calls > maxCalls:
-		return [2]string{"callers", "every"}, fmt.Errorf("about %.0f calls are more than the limit of %d; "+
+		return "callers.every", fmt.Errorf("about %.0f calls are more than the limit of %d; "+
 			"use fewer callers, longer times between calls, or a shorter scenario", calls, maxCalls)
 	}
-	return at, nil
-}
-
-// part returns the value of a field, or the node itself if it has none.
-func (n *node) part(name string) *node {
-	if v := n.field(name); v != nil {
-		return v
-	}
-	return n
-}
-
-// item returns an item of a list, or the node itself if it has none.
-func (n *node) item(i int) *node {
-	if i < len(n.items) {
-		return n.items[i]
-	}
-	return n
-}
-
-// checked returns a codec that also checks each value after all its fields were read.
-func checked[P any](f codecOf[P], check func(*reader, *node, P, *schema)) codecOf[P] {
-	read := f.read
-	f.read = func(r *reader, n *node, to P) bool {
-		before := len(r.faults)
-		ok := read(r, n, to)
-		if n.kind == mapping || n.kind == null {
-			check(r, n, to, f.schema)
-		}
-		return ok && len(r.faults) == before
-	}
-	return f
-}
-
-// checkRequired reports missing required fields.
-func checkRequired[P any](r *reader, n *node, _ P, s *schema) {
-	for _, name := range s.Required {
-		if n.field(name) == nil {
-			r.fail(n, "the field %s is required", name)
-		}
-	}
-}
-
-// integer is the codec of an integer.
-func integer[T ~int | ~uint64](words string, least, most T) codec[T] {
-	low := float64(least)
-	return scalar(&schema{Type: "integer", Minimum: &low, expected: words}, func(s string) (T, error) {
-		n, err := strconv.ParseUint(s, 10, 63)
-		switch {
-		case err != nil || T(n) < least:
-			return 0, errForm
-		case T(n) > most:
-			return 0, errRange
-		}
-		return T(n), nil
-	}, func(v T) string { return fmt.Sprint(v) })
-}
-
-// rates is the codec of a rate above zero, such as 20/s. Its value is per second.
-func rates() codec[float64] {
-	return scalar(&schema{Pattern: `^[0-9]+(\.[0-9]+)?/(s|min|h)$`, expected: "a number per time above zero, such as 20/s, 90/min or 500/h"}, func(s string) (float64, error) {
-		count, unit, _ := strings.Cut(s, "/")
-		per, ok := map[string]time.Duration{"s": time.Second, "min": time.Minute, "h": time.Hour}[unit]
-		n, err := strconv.ParseFloat(count, 64)
-		switch {
-		case !ok || !decimal(count) || err != nil:
-			return 0, errForm
-		case n == 0:
-			return 0, errZero
-		}
-		return n / per.Seconds(), nil
-	}, func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + "/s" })
+	return "", nil
 }
 
 // ParseScenario parses the text of a file. Its errors are [Errors].
 func ParseScenario(name string, data []byte) (Scenario, error) {
-	src, data := sourceOf(name, data)
 	var s Scenario
-	r := read(src, data, scenarios(), &s)
+	r := read(name, data, &s, "")
 	if err := r.done(); err != nil {
 		return Scenario{}, err
 	}
 	s.Name = printable.Text(baseName(name))
-	if s.Title == "" {
-		s.Title = s.Name
-	}
+	s.Title = cmp.Or(s.Title, s.Name)
 	return s, nil
 }
 
 // LoadScenario reads and parses a file.
 func LoadScenario(name string) (Scenario, error) {
-	data, err := reload.ReadFile(name)
+	data, err := readFile(name)
 	if err != nil {
-		return Scenario{}, fmt.Errorf("%s: %w", name, reload.Pathless(err))
+		return Scenario{}, err
 	}
 	return ParseScenario(name, data)
 }
 
-// ScenarioSchema returns the JSON Schema of the file, for editors.
-func ScenarioSchema() []byte {
-	root := scenarios().schema
-	return document(root, scenarioURL, "A scenario of ridethrough's lab")
+// Fleet is several gateways, and the network between them.
+type Fleet struct {
+	_ struct{} `name:"fleet" about:"Several gateways, and the network between them." want:"the fields of a fleet"`
+
+	Number     int           `yaml:"number" want:"a number from 2" min:"2" max:"100" doc:"Their number, at most 100." required:"true"`
+	Delay      time.Duration `yaml:"delay" doc:"How long a message between them takes on average, from half to one and a half times as long." default:"5ms"`
+	Skew       time.Duration `yaml:"skew" doc:"The clock difference between the first and the last." without:"not at all"`
+	Partitions []Partition   `yaml:"partitions" list:"a list of partitions" doc:"When some of them cannot reach the others. All of them reach the provider." without:"never"`
 }
+
+// Partition is a period in which some gateways cannot reach the others.
+type Partition struct {
+	_ struct{} `name:"partition" about:"A period in which some gateways cannot reach the others." want:"the fields of a partition"`
+
+	From time.Duration `yaml:"from" doc:"When it starts." without:"at the start of the scenario"`
+	For  time.Duration `yaml:"for" doc:"How long it lasts." required:"true"`
+	Away int           `yaml:"away" want:"a number from 1" min:"1" max:"100" doc:"How many gateways are cut off from the others, and still reach one another." required:"true"`
+}
+
+func (f *Fleet) start(*reader, *node) { f.Delay = 5 * time.Millisecond }

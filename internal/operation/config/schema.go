@@ -1,9 +1,11 @@
 package config
 
 import (
-	"bytes"
+	_ "embed"
 	"encoding/json"
-	"slices"
+	"reflect"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // The URLs of the schemas, for editors.
@@ -13,141 +15,119 @@ const (
 	scenarioURL = schemas + "scenario.schema.json"
 )
 
-// schema is a JSON Schema, draft 2020-12.
-type schema struct {
-	Type          any        `json:"type,omitzero"` // a string, or []string
-	Enum          []string   `json:"enum,omitzero"`
-	Pattern       string     `json:"pattern,omitzero"`
-	Minimum       *float64   `json:"minimum,omitzero"`
-	Maximum       *float64   `json:"maximum,omitzero"`
-	Items         *schema    `json:"items,omitzero"`
-	MinItems      int        `json:"minItems,omitzero"`
-	Properties    properties `json:"properties,omitzero"`
-	Required      []string   `json:"required,omitzero"`
-	MinProperties int        `json:"minProperties,omitzero"`
-	MaxProperties int        `json:"maxProperties,omitzero"`
-	Names         *schema    `json:"propertyNames,omitzero"`
-	Additional    any        `json:"additionalProperties,omitzero"` // false or *schema
-	AnyOf         []*schema  `json:"anyOf,omitzero"`
-
-	name     string // of a shared definition; "": it is inlined
-	about    string // its description
-	expected string // the expected form, for errors
-	fieldDoc        // as a field
-}
-
-// fieldDoc describes a field: its purpose, its default, and without a default what applies if it is left out.
-type fieldDoc struct{ doc, def, without string }
-
-// property is a field of an object.
-type property struct {
-	name   string
-	schema *schema
-}
-
-// properties are fields in the order of the manual.
-type properties []property
-
-func (p properties) names() []string {
-	names := make([]string, len(p))
-	for i := range p {
-		names[i] = p[i].name
-	}
-	return names
-}
-
-// MarshalJSON encodes an object in this order.
-func (p properties) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, f := range p {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		name, _ := json.Marshal(f.name)
-		value, err := json.Marshal(f.schema)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(value)
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
-
-// plain is a schema without the methods, which is always inlined.
-type plain schema
-
-// MarshalJSON encodes a reference if the schema is a shared definition.
-func (s *schema) MarshalJSON() ([]byte, error) {
-	described := struct {
-		Ref         string `json:"$ref,omitzero"`
-		Description string `json:"description,omitzero"`
-		Default     string `json:"default,omitzero"`
-		*plain
-	}{Description: s.doc, Default: s.def}
-	if s.name != "" {
-		described.Ref = "#/$defs/" + s.name
-	} else {
-		described.plain = (*plain)(s)
-	}
-	return json.Marshal(described)
-}
-
-// children returns the schemas of the schema's parts.
-func (s *schema) children() []*schema {
-	var all []*schema
-	for _, p := range s.Properties {
-		all = append(all, p.schema)
-	}
-	all = append(all, s.AnyOf...)
-	more, _ := s.Additional.(*schema)
-	for _, one := range []*schema{s.Items, s.Names, more} {
-		if one != nil {
-			all = append(all, one)
-		}
-	}
-	return all
-}
-
-// definitions appends the shared definitions in the schema to known.
-func (s *schema) definitions(known properties) properties {
-	if s.name != "" {
-		if slices.Contains(known.names(), s.name) {
-			return known
-		}
-		inlined := *s
-		inlined.name, inlined.fieldDoc = "", fieldDoc{doc: s.about}
-		known = append(known, property{s.name, &inlined})
-	}
-	for _, b := range s.children() {
-		known = b.definitions(known)
-	}
-	return known
-}
-
 // Schema returns the JSON Schema of the file, for editors.
 func Schema() []byte {
-	root := file().schema
-	return document(root, schemaURL, "The configuration of ridethrough")
+	return document(formOf[Config](), schemaURL, "The configuration of ridethrough")
 }
 
-// document returns a schema as a JSON document.
-func document(root *schema, id, title string) []byte {
-	text, err := json.MarshalIndent(struct {
-		Dialect string `json:"$schema"`
-		ID      string `json:"$id"`
-		Title   string `json:"title"`
-		*plain
-		Defs properties `json:"$defs"`
-	}{
-		"https://json-schema.org/draft/2020-12/schema", id, title,
-		(*plain)(root), root.definitions(nil),
-	}, "", "  ")
+// ScenarioSchema returns the JSON Schema of a scenario, for editors.
+func ScenarioSchema() []byte {
+	return document(formOf[Scenario](), scenarioURL, "A scenario of ridethrough's lab")
+}
+
+func document(f form, id, title string) []byte {
+	defs := map[string]*jsonschema.Schema{}
+	root := f.schema(defs)
+	root.Schema, root.ID, root.Title, root.Defs = "https://json-schema.org/draft/2020-12/schema", id, title, defs
+	text, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
 		panic(err) // it contains only strings and numbers
 	}
 	return append(text, '\n')
 }
+
+// definition returns the name and the description of the form's definition in the schema; "" without one.
+func (f form) definition() (name, about string) {
+	switch f.kind() {
+	case reflect.String:
+		s := f.scalar()
+		return s.name, s.about
+	case reflect.Struct:
+		if name = f.meta("name"); f.inherit != "" && name != "" {
+			name = "inherited-" + name
+		}
+		return name, f.meta("about")
+	}
+	return "", ""
+}
+
+func (f form) schema(defs map[string]*jsonschema.Schema) *jsonschema.Schema {
+	name, about := f.definition()
+	if name == "" {
+		return f.inline(defs)
+	}
+	if defs[name] == nil {
+		defs[name] = f.inline(defs)
+		defs[name].Description = about
+	}
+	return &jsonschema.Schema{Ref: "#/$defs/" + name}
+}
+
+func (f form) inline(defs map[string]*jsonschema.Schema) *jsonschema.Schema {
+	least := 1
+	switch f.kind() {
+	case reflect.Pointer:
+		return f.elem().schema(defs)
+	case reflect.Interface:
+		plain, _ := f.part("text")
+		inline, _ := f.part("inline")
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{plain.schema(defs), inline.schema(defs)}}
+	case reflect.Map:
+		return &jsonschema.Schema{Types: []string{"object", "null"}, PropertyNames: scalarNamed(f.tag.Get("keys")).schema(), AdditionalProperties: f.elem().schema(defs)}
+	case reflect.Slice:
+		return &jsonschema.Schema{Type: "array", Items: f.elem().schema(defs), MinItems: &least}
+	case reflect.Array:
+		return kindList(f).inline(defs)
+	case reflect.String:
+		return f.scalar().schema()
+	}
+	s := &jsonschema.Schema{Types: []string{"object", "null"}, Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+	for _, field := range f.fields() {
+		one := field.schema(defs)
+		one.Description = field.doc()
+		if value, _ := field.otherwise(); value != "" {
+			one.Default, _ = json.Marshal(value)
+		}
+		if field.tag.Get("required") != "" {
+			s.Required = append(s.Required, field.key())
+		}
+		s.Properties[field.key()], s.PropertyOrder = one, append(s.PropertyOrder, field.key())
+	}
+	if f.Type == reflect.TypeFor[secret]() {
+		s.MinProperties, s.MaxProperties = &least, &least
+	}
+	if s.MinProperties != nil || len(s.Required) > 0 {
+		s.Type, s.Types = "object", nil
+	}
+	return s
+}
+
+func (s scalar) schema() *jsonschema.Schema {
+	made := &jsonschema.Schema{Type: "string", Pattern: s.pattern, Enum: anys(s.enum)}
+	switch {
+	case s.kind != "":
+		made.Type, made.Minimum = s.kind, &s.min
+	case s.loose:
+		made.Type, made.Types = "", []string{"string", "number", "boolean"}
+	}
+	if s.max > 0 {
+		made.Maximum = &s.max
+	}
+	if len(s.words) > 0 { // first, for completion in editors
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", Enum: anys(s.words)}, made}}
+	}
+	return made
+}
+
+func anys(texts []string) (all []any) {
+	for _, text := range texts {
+		all = append(all, text)
+	}
+	return all
+}
+
+//go:embed starter.yaml
+var starterFile string
+
+// Starter returns a commented file to start from. It contains the defaults.
+func Starter() string { return starterFile }

@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ridethrough/ridethrough/fault"
 )
 
-// line is one line of the shown configuration.
 type line struct {
 	path   string // of its value; "": none
 	text   string
@@ -39,68 +41,102 @@ func (c *Config) Show(origins bool) string {
 	return b.String()
 }
 
-// lines returns the lines of the configuration, defaults included.
 func (c *Config) lines() []line {
 	full := *c
 	full.upstreams = slices.Clone(c.all())
 	for i := range full.upstreams {
-		if u := &full.upstreams[i].value; u.url == "" {
+		if u := &full.upstreams[i]; u.url == "" {
 			u.url = defaultURL(u.api)
 		}
 	}
 	p := printer{config: c}
-	p.fields("", "", file().show(&full))
+	p.fields("", "", formOf[Config](), reflect.ValueOf(&full).Elem())
 	return p.lines
 }
 
-// printer writes nodes as lines.
 type printer struct {
 	config *Config
 	lines  []line
 }
 
-// fields writes a mapping. A policy's preset is replaced by its values.
-func (p *printer) fields(path, indent string, n *node) {
+// fields writes those fields of a mapping that are set or have a default. The values of a policy's preset replace
+// its name.
+func (p *printer) fields(path, indent string, f form, v reflect.Value) {
 	rest := "default"
-	preset := n.field("preset")
-	if preset != nil {
-		rest = "preset " + preset.text
+	if own, ok := v.Addr().Interface().(*rule); ok && own.preset != "" {
+		rest = "preset " + own.preset
 	}
-	for _, e := range n.entries {
-		if e.value == preset {
-			continue
+	for _, field := range f.fields() {
+		value := field.of(v)
+		at, before := strings.TrimPrefix(path+"."+field.key(), "."), indent+field.key()+":"
+		switch def, _ := field.otherwise(); {
+		case field.key() == "preset":
+		case value.IsZero() && def != "":
+			p.add(at, before, scalarText(def), rest)
+		case !value.IsZero() || field.kind() == reflect.Struct: // whose fields may have defaults
+			start := len(p.lines)
+			if p.value(at, indent, before, rest, field, value); value.IsZero() && len(p.lines) == start+1 {
+				p.lines = p.lines[:start]
+			}
 		}
-		at := strings.TrimPrefix(path+"."+e.key.text, ".")
-		p.value(at, indent, indent+scalarText(e.key)+":", rest, e.value)
 	}
 }
 
-// value writes a value after the text before it on its line.
-func (p *printer) value(path, indent, before, rest string, n *node) {
-	switch {
-	case n.kind == mapping && len(n.entries) == 0:
-		p.add(path, before, "{}", rest)
-	case n.kind == mapping:
+func (p *printer) value(path, indent, before, rest string, f form, v reflect.Value) {
+	start := len(p.lines)
+	switch f.kind() {
+	case reflect.Pointer:
+		p.value(path, indent, before, rest, f.elem(), v.Elem())
+	case reflect.Interface:
+		part, _ := f.part("inline")
+		if part.of(v).IsZero() {
+			part, _ = f.part("text")
+		}
+		p.value(path, indent, before, rest, part, part.of(v))
+	case reflect.Map, reflect.Struct:
 		p.lines = append(p.lines, line{text: before})
-		p.fields(path, indent+"  ", n)
-	case n.kind == sequence && len(n.items) > 0 && n.items[0].kind == mapping:
+		if f.kind() == reflect.Struct {
+			p.fields(path, indent+"  ", f, v)
+		} else {
+			for i := range v.Len() {
+				name, _ := f.elem().part("name")
+				key := name.of(v.Index(i)).String()
+				p.value(path+"."+key, indent+"  ", indent+"  "+scalarText(key)+":", "default", f.elem(), v.Index(i))
+			}
+		}
+		if len(p.lines) == start+1 {
+			p.lines = p.lines[:start]
+			p.add(path, before, "{}", rest)
+		}
+	case reflect.Slice, reflect.Array:
+		p.list(path, indent, before, rest, f, v)
+	default:
+		p.add(path, before, f.scalar().shown(v), rest)
+	}
+}
+
+// list writes a list, on one line unless its items have fields.
+func (p *printer) list(path, indent, before, rest string, f form, v reflect.Value) {
+	var items []string
+	if f.kind() == reflect.Array {
+		for _, kind := range kindsIn(fault.Set(v.Uint())) {
+			items = append(items, scalarText(kind))
+		}
+	} else if f.elem().kind() == reflect.Struct {
 		p.lines = append(p.lines, line{text: before})
-		for i, item := range n.items {
+		for i := range v.Len() {
 			first := len(p.lines)
-			p.fields(path+"."+strconv.Itoa(i), indent+"    ", item)
-			if first < len(p.lines) {
+			if p.fields(path+"."+strconv.Itoa(i), indent+"    ", f.elem(), v.Index(i)); first < len(p.lines) {
 				p.lines[first].text = indent + "  - " + strings.TrimPrefix(p.lines[first].text, indent+"    ")
 			}
 		}
-	case n.kind == sequence:
-		items := make([]string, len(n.items))
-		for i, item := range n.items {
-			items[i] = scalarText(item)
+		return
+	} else {
+		for i := range v.Len() {
+			items = append(items, f.elem().scalar().shown(v.Index(i)))
 		}
-		p.add(path, before, "["+strings.Join(items, ", ")+"]", rest)
-	default:
-		p.add(path, before, scalarText(n), rest)
 	}
+	p.add(path, before, "["+strings.Join(items, ", ")+"]", rest)
 }
 
 func (p *printer) add(path, before, value, rest string) {
@@ -120,16 +156,26 @@ func (c *Config) originOf(path, rest string) string {
 	return rest
 }
 
-// scalarText returns a scalar as YAML, quoted where necessary.
-func scalarText(n *node) string {
-	if n.kind == number || plainText(n.text) {
-		return n.text
+func (s scalar) shown(v reflect.Value) string {
+	text := fmt.Sprint(v.Interface())
+	if s.show != nil {
+		text = s.show(v.Interface())
 	}
-	quoted, _ := json.Marshal(n.text)
+	if s.kind != "" {
+		return text
+	}
+	return scalarText(text)
+}
+
+// scalarText returns a text as YAML, quoted where necessary.
+func scalarText(text string) string {
+	if plainText(text) {
+		return text
+	}
+	quoted, _ := json.Marshal(text)
 	return string(quoted)
 }
 
-// plainText reports whether a text needs no quotes.
 func plainText(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	if s == "" || strings.Trim(s, letters+"0123456789./_-:%*") != "" || strings.HasSuffix(s, ":") {
@@ -145,8 +191,8 @@ func plainText(s string) bool {
 	return err != nil && strings.ContainsAny(s[:1], "123456789") && (strings.ContainsAny(s, letters+"%:") || strings.Count(s, ".") > 1)
 }
 
-// ShowChanges returns what differs from another configuration, as comments below it, each with its source; "":
-// nothing does. The defaults of an upstream that the other does not have are left out.
+// ShowChanges returns the differences from another configuration as comments below it, each with its source, or "".
+// It omits the defaults of an upstream that the other configuration does not have.
 func (c *Config) ShowChanges(old *Config) string {
 	var b strings.Builder
 	for _, change := range c.Changes(old) {

@@ -1,55 +1,36 @@
 package config
 
 import (
-	"errors"
+	"cmp"
 	"math"
+	"net"
+	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/text"
 )
 
-const day = 24 * time.Hour
+const durationPattern = `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|d))+$`
 
-// The patterns of values with units, for the schema.
-const (
-	durationPattern = `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|d))+$`
-	sizePattern     = `^[0-9]+(\.[0-9]+)? ?(B|kB|KB|MB|GB|KiB|MiB|GiB)$`
-	percentPattern  = `^[0-9]+(\.[0-9]+)?%$`
-)
-
-var (
-	errForm  = errors.New("not of that form")
-	errZero  = errors.New("it is zero")
-	errRange = errors.New("it is too large")
-)
-
-// ParseDuration parses a duration above zero in Go's units and d for days: 1d12h.
+// ParseDuration parses a positive duration in Go's units and d for days: 1d12h.
 func ParseDuration(s string) (time.Duration, error) {
+	if !regexp.MustCompile(durationPattern).MatchString(s) {
+		return 0, errForm
+	}
 	sum := time.Duration(0)
-	for rest := s; rest != "" || s == ""; {
-		n := len(rest) - len(strings.TrimLeft(rest, "0123456789."))
-		unit := rest[n:]
-		if i := strings.IndexAny(unit, "0123456789."); i >= 0 {
-			unit = unit[:i]
+	for _, part := range regexp.MustCompile(`[0-9.]+[^0-9.]+`).FindAllString(s, -1) {
+		factor := time.Duration(1)
+		if days, ok := strings.CutSuffix(part, "d"); ok {
+			factor, part = day/time.Hour, days+"h"
 		}
-		if !decimal(rest[:n]) || unit == "" {
-			return 0, errForm
-		}
-		factor, plain := time.Duration(1), rest[:n]+unit
-		if unit == "d" {
-			factor, plain = day/time.Hour, rest[:n]+"h"
-		}
-		d, err := time.ParseDuration(plain)
-		switch {
-		case err != nil && strings.Contains(" ns us µs ms s m h d ", " "+unit+" "):
-			return 0, errRange
-		case err != nil:
-			return 0, errForm
-		case d > (math.MaxInt64-2-sum)/factor: // the largest values are noLimit and learned
+		d, err := time.ParseDuration(part)
+		if err != nil || d > (math.MaxInt64-sum)/factor {
 			return 0, errRange
 		}
 		sum += d * factor
-		rest = rest[n+len(unit):]
 	}
 	if sum == 0 {
 		return 0, errZero
@@ -57,53 +38,47 @@ func ParseDuration(s string) (time.Duration, error) {
 	return sum, nil
 }
 
-// decimal reports whether s is digits, optionally with a point between them.
-func decimal(s string) bool {
-	integral, fraction, point := strings.Cut(s, ".")
-	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
-	return digits(integral) && (!point || digits(fraction))
+// limitOr returns the scalar of a time or one of some words.
+func limitOr(name, about, want string, words ...string) scalar {
+	return scalar{
+		name: name, about: about, want: want, pattern: durationPattern, words: words,
+		parse: func(s string) (any, error) {
+			d, err := ParseDuration(s)
+			if err == errForm {
+				return limit{word: s}, nil
+			}
+			return limit{time: d}, err
+		},
+		show: func(v any) string { return cmp.Or(v.(limit).word, text.Duration(v.(limit).time)) },
+	}
 }
 
-// sizes are the units of sizes, the larger ones first.
 var sizes = []struct {
 	unit  string
 	bytes int64
-}{
-	{"GiB", 1 << 30},
-	{"GB", 1e9},
-	{"MiB", 1 << 20},
-	{"MB", 1e6},
-	{"KiB", 1 << 10},
-	{"KB", 1e3},
-	{"kB", 1e3},
-	{"B", 1},
-}
+}{{"GiB", 1 << 30}, {"GB", 1e9}, {"MiB", 1 << 20}, {"MB", 1e6}, {"KiB", 1 << 10}, {"KB", 1e3}, {"kB", 1e3}, {"B", 1}}
 
-// parseSize parses a number of bytes above zero: 32MiB.
-func parseSize(s string) (int64, error) {
+// parseSize parses a positive number of bytes: 32MiB.
+func parseSize(s string) (any, error) {
 	for _, u := range sizes {
 		count, ok := strings.CutSuffix(s, u.unit)
 		if !ok {
 			continue
 		}
-		count = strings.TrimSuffix(count, " ")
-		if !decimal(count) {
-			return 0, errForm
-		}
-		n, _ := strconv.ParseFloat(count, 64)
+		n, _ := strconv.ParseFloat(strings.TrimSuffix(count, " "), 64)
 		switch n *= float64(u.bytes); {
 		case n < 1:
-			return 0, errZero
+			return nil, errZero
 		case n >= math.MaxInt64:
-			return 0, errRange
+			return nil, errRange
 		}
 		return int64(n), nil
 	}
-	return 0, errForm
+	return nil, errForm
 }
 
-// showSize returns a size in the largest unit that divides it.
-func showSize(n int64) string {
+func showSize(v any) string {
+	n := v.(int64)
 	for _, u := range sizes {
 		if strings.Contains(u.unit, "i") && n%u.bytes == 0 {
 			return strconv.FormatInt(n/u.bytes, 10) + u.unit
@@ -112,19 +87,36 @@ func showSize(n int64) string {
 	return strconv.FormatInt(n, 10) + "B"
 }
 
-// parsePercent parses a percentage from 0% to 100%.
-func parsePercent(s string) (float64, error) {
-	count, ok := strings.CutSuffix(s, "%")
-	if !ok || !decimal(count) {
-		return 0, errForm
+// parseRate parses a positive rate, such as 20/s. Its value is per second.
+func parseRate(s string) (any, error) {
+	count, unit, _ := strings.Cut(s, "/")
+	n, err := strconv.ParseFloat(count, 64)
+	switch {
+	case err != nil:
+		return nil, errForm
+	case n == 0:
+		return nil, errZero
 	}
-	n, _ := strconv.ParseFloat(count, 64)
-	if n > 100 {
-		return 0, errRange
-	}
-	return n / 100, nil
+	return n / map[string]float64{"s": 1, "min": 60, "h": 3600}[unit], nil
 }
 
-func showPercent(share float64) string {
-	return strconv.FormatFloat(math.Round(share*1e6)/1e4, 'f', -1, 64) + "%"
+// allServer is the lowest of the statuses that 5xx stands for.
+const allServer = 500
+
+func isAddress(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	_, perr := strconv.ParseUint(port, 10, 16)
+	return err == nil && perr == nil
+}
+
+// parseOrigin parses a web page's origin in the form in which browsers send it.
+func parseOrigin(s string) (any, error) {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme == "" || u.Host == "" || u.User != nil || len(s) != len(u.Scheme+"://"+u.Host) {
+		return nil, errForm
+	}
+	if usual := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]; usual != "" {
+		u.Host = strings.TrimSuffix(u.Host, usual)
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host), nil
 }

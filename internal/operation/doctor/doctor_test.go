@@ -18,7 +18,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// says tells of findings in lines.
+// says prints findings as lines.
 func says(all ...doctor.Finding) string {
 	var b strings.Builder
 	for _, f := range all {
@@ -98,7 +98,7 @@ func TestReach_AnyAnswerIsReachable(t *testing.T) {
 	}
 }
 
-func TestReach_UnreachableIsAProblemIfUsed(t *testing.T) {
+func TestReach_UnreachableIsAProblem(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	secure := httptest.NewUnstartedServer(nil)
@@ -106,22 +106,14 @@ func TestReach_UnreachableIsAProblemIfUsed(t *testing.T) {
 	secure.StartTLS()
 	defer secure.Close()
 	elsewhere := "http://a.invalid"
-	tests := []struct {
-		url         string
-		known, used bool
-		state       doctor.State
-		says        string
-	}{
-		{gone.URL, true, false, doctor.OK, "not running at its default address " + gone.URL},
-		{gone.URL, false, false, doctor.Problem, "refused"},
-		{strings.Replace(gone.URL, "http://", "http://user:sesame@", 1), false, false, doctor.Problem, "http://user:xxxxx@127.0.0.1"},
-		{secure.URL, false, true, doctor.Problem, "certificate"},
-		{elsewhere, true, false, doctor.Warning, "no API key is set"},
-		{elsewhere, true, true, doctor.Problem, "cannot be reached"},
+	tests := []struct{ url, says string }{
+		{gone.URL, "refused"},
+		{strings.Replace(gone.URL, "http://", "http://user:sesame@", 1), "http://user:xxxxx@127.0.0.1"},
+		{secure.URL, "certificate"},
+		{elsewhere, "cannot be reached"},
 	}
 	for _, tt := range tests {
 		a := address(t, tt.url)
-		a.Default, a.HasKey = tt.known, tt.used
 		ctx := t.Context()
 		if tt.url == elsewhere { // no name is looked up
 			c, cancel := context.WithCancelCause(ctx)
@@ -129,11 +121,20 @@ func TestReach_UnreachableIsAProblemIfUsed(t *testing.T) {
 			ctx = c
 		}
 		f, _ := doctor.Reach(ctx, a)
-		if f.State != tt.state || !strings.Contains(f.Text, tt.says) || strings.Contains(f.Text, "sesame") {
-			t.Errorf("%s known %v, used %v: got %+v, want %v and %q, and no password", tt.url, tt.known, tt.used, f, tt.state, tt.says)
+		if f.State != doctor.Problem || !strings.Contains(f.Text, tt.says) || strings.Contains(f.Text, "sesame") {
+			t.Errorf("%s: got %+v, want a problem and %q, and no password", tt.url, f, tt.says)
 		}
 	}
 	if f := doctor.Ready(t.Context(), gone.URL); f.State != doctor.Warning || !strings.Contains(f.Text, "no server answers at") {
 		t.Errorf("ready without a server: %+v, want a warning", f)
+	}
+}
+
+func TestUsual(t *testing.T) {
+	if f := doctor.Usual(nil); f.State != doctor.Warning || !strings.Contains(f.Text, "offline") {
+		t.Errorf("none answered: got %+v, want a warning", f)
+	}
+	if f := doctor.Usual([]string{"anthropic", "openai"}); f.State != doctor.OK || !strings.HasPrefix(f.Text, "anthropic, openai answer") {
+		t.Errorf("two answered: got %+v, want both", f)
 	}
 }

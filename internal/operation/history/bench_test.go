@@ -35,18 +35,10 @@ func BenchmarkUpstream(b *testing.B) {
 		w.Watch(&gateway.Event{At: at, Call: w.call(1, "m"), Try: retry.Try{N: 1, Start: at, Took: time.Duration(i%50) * 100 * time.Millisecond}})
 	}
 	w.end(1, "m")
-	b.Run("measured", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			w.Upstream("work", now)
-		}
-	})
-	b.Run("traffic", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			w.Traffic("work", now)
-		}
-	})
+	b.ReportAllocs()
+	for b.Loop() {
+		w.Upstream("work", now)
+	}
 }
 
 // What it costs to show the incidents of ten gateways that have all seen the same forty, each of half an hour.

@@ -38,8 +38,8 @@ func ExampleHistory_Upstream() {
 		Try: retry.Try{N: 1, Start: now.Add(-time.Second), Took: time.Second},
 	})
 	m := h.Upstream("anthropic", now)
-	fmt.Println(m.Samples, m.Strip[history.Cells-1].OK)
-	// Output: 1 1
+	fmt.Println(m.Samples, m.First.Round(100*time.Millisecond))
+	// Output: 1 1s
 }
 
 func ExampleHistory_Health() {

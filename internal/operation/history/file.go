@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/atomicfile"
+	"github.com/ridethrough/ridethrough/internal/disk"
 	"github.com/ridethrough/ridethrough/transport"
 )
 
@@ -19,7 +19,6 @@ const (
 	saveTime = time.Minute
 )
 
-// record is the content of the file.
 type record struct {
 	V         int                  `json:"v"`
 	Born      time.Time            `json:"born"`
@@ -28,24 +27,23 @@ type record struct {
 
 	Learned map[string]*transport.Learned `json:"learned,omitempty"` // of the gateway's upstreams
 	Saved   time.Time                     `json:"saved,omitzero"`
-	Joined  []string                      `json:"joined,omitempty"` // the gateways of a fleet whose histories were added
+
+	Requests []Request `json:"requests,omitempty"` // in a file only, the oldest first
 }
 
-// Open restores the history from a file; path "": the history ends with the process.
-// A damaged file is renamed and logged: the gateway must start without it.
+// Open restores the history from a file. Without a path the history ends with the process. A damaged file is
+// renamed and logged: the gateway must start without it.
 func Open(path string, log *slog.Logger) *History {
 	now := time.Now().UTC()
 	h := &History{
 		path: path, log: log, born: now, started: now,
 		upstreams: map[string]*upstream{}, calls: map[callID]*call{}, learned: map[string]*transport.Learned{},
-		unanswered: unanswered{waits: map[int64]asker{}},
-		requests:   newRequests(),
+		waiting: waiting{told: map[string]told{}, asks: map[int64]asker{}}, requests: requests{failing: map[callID]failure{}},
 	}
 	if path == "" {
 		return h
 	}
-	h.readWaiting()
-	h.readRequests()
+	h.readWaiting(now)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return h
@@ -61,7 +59,6 @@ func Open(path string, log *slog.Logger) *History {
 	return h
 }
 
-// read parses the text of a file.
 func (h *History) read(text []byte) error {
 	var r record
 	if err := json.Unmarshal(text, &r); err != nil {
@@ -70,8 +67,8 @@ func (h *History) read(text []byte) error {
 	switch {
 	case r.V != version:
 		return fmt.Errorf("version %d is unknown, want %d", r.V, version)
-	case max(len(r.Upstreams), len(r.Learned)) > upstreamBound || len(r.Incidents) > incidentBound:
-		return errors.New("too many upstreams or incidents")
+	case max(len(r.Upstreams), len(r.Learned)) > upstreamBound || len(r.Incidents) > incidentBound || len(r.Requests) > RequestBound:
+		return errors.New("too many upstreams, incidents or requests")
 	}
 	for name, u := range r.Upstreams {
 		if !u.whole() {
@@ -86,7 +83,7 @@ func (h *History) read(text []byte) error {
 	if r.Upstreams != nil {
 		h.upstreams = r.Upstreams
 	}
-	h.incidents, h.saved, h.joined = r.Incidents, r.Saved, r.Joined
+	h.incidents, h.saved, h.requests.all = r.Incidents, r.Saved, r.Requests
 	for name, l := range r.Learned {
 		if l != nil {
 			h.learned[name] = l
@@ -99,13 +96,10 @@ func (h *History) read(text []byte) error {
 	return nil
 }
 
-// whole reports whether an upstream that was read is complete. It restores members
-// that are omitted when empty.
+// whole reports whether an upstream that was read is complete. It restores fields that are omitted when empty.
 func (u *upstream) whole() bool {
 	switch {
-	case u == nil || max(len(u.Runs), len(u.Answers)) > modelBound:
-		return false
-	case !u.Strip.whole(Cells), !u.Hour.whole(Minutes), len(u.Saved.Shares) != 0 && len(u.Saved.Shares) != int(parts):
+	case u == nil, max(len(u.Runs), len(u.Answers)) > modelBound, len(u.Day) != 0 && len(u.Day) != quarters:
 		return false
 	}
 	if u.Runs == nil {
@@ -125,9 +119,6 @@ func (u *upstream) whole() bool {
 	return true
 }
 
-// whole reports whether a strip that was read has all of its periods, or none.
-func (s *strip) whole(periods int) bool { return len(s.Periods) == 0 || len(s.Periods) == periods }
-
 // resume restores the links between runs and open incidents.
 func (h *History) resume() {
 	for _, in := range h.incidents {
@@ -135,73 +126,68 @@ func (h *History) resume() {
 		if in.Clients == nil {
 			in.Clients = map[string]int{}
 		}
-		if u := h.at(in.Upstream); u != nil {
+		if u := h.at(in.Upstream); u != nil && (u.latest == nil || !u.latest.isOpen()) {
 			u.latest = in
 		}
 	}
 	for _, u := range h.upstreams {
 		ends := false // a run is there to end the latest incident
 		for model, r := range u.Runs {
-			if r.Joined && u.latest != nil && u.latest.Open() {
+			if r.Joined && u.latest != nil && u.latest.isOpen() {
 				r.in, ends = u.latest, true
 			} else if r.Joined {
 				delete(u.Runs, model)
 			}
 		}
-		if u.latest != nil && u.latest.Open() && !ends {
+		if u.latest != nil && u.latest.isOpen() && !ends {
 			u.latest.Ended = u.latest.Began
 		}
 	}
 }
 
-// Persist writes the files if there are changes, until ctx ends, and then once more: which calls wait every two
-// seconds, the history and the latest requests every minute.
+// Persist writes the files if there are changes, until ctx ends, and then once more: the waits every second, and
+// the history every minute.
 func (h *History) Persist(ctx context.Context) {
 	if h.path == "" {
 		return
 	}
 	tick := time.NewTicker(waitingTime)
 	defer tick.Stop()
-	h.report(h.saveWaiting())
+	h.saveWaiting(time.Now(), true)
 	for saved, over := time.Now(), false; !over; {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			over = true
 		}
-		h.report(h.saveWaiting())
+		h.saveWaiting(time.Now(), over)
 		if over || time.Since(saved) >= saveTime {
-			h.report(h.save())
-			h.report(h.saveRequests())
+			h.save()
 			saved = time.Now()
 		}
 	}
 }
 
-// report logs that a file could not be written; it is tried again with the next change.
-func (h *History) report(err error) {
+// save writes the file if there are changes. After a failed write, the next save tries again.
+func (h *History) save() {
+	text, err := h.text(true)
+	if text != nil {
+		err = disk.Write(h.path, text)
+	}
 	if err != nil {
+		h.unsaved()
 		h.log.Warn("history not saved", "file", h.path, "error", err)
 	}
 }
 
-// save writes the file if there are changes.
-func (h *History) save() error {
-	text, err := h.text()
-	if err != nil || text == nil {
-		return err
-	}
-	if err := atomicfile.Write(h.path, text); err != nil {
-		h.mu.Lock()
-		h.dirty = true
-		h.mu.Unlock()
-		return err
-	}
-	return nil
+// unsaved makes the next text complete: the last one was not stored.
+func (h *History) unsaved() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.dirty = true
 }
 
-// text returns the new content of the file, or nil without changes.
-func (h *History) text() ([]byte, error) {
+func (h *History) text(withRequests bool) ([]byte, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.dirty {
@@ -212,7 +198,9 @@ func (h *History) text() ([]byte, error) {
 	for _, u := range h.upstreams {
 		h.rest(u, now)
 	}
-	return json.Marshal(record{
-		V: version, Born: h.born, Upstreams: h.upstreams, Incidents: h.incidents, Learned: h.learned, Saved: now, Joined: h.joined,
-	})
+	r := record{V: version, Born: h.born, Upstreams: h.upstreams, Incidents: h.incidents, Learned: h.learned, Saved: now}
+	if withRequests {
+		r.Requests = h.requests.all
+	}
+	return json.Marshal(r)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 )
 
-// How long what failed is taken to fail still, if no call waits for it and none is tried.
+// A failure counts this long if no call waits for its end and none is tried.
 const (
 	quietTime     = 45 * time.Minute // longer than the longest usual wait
 	abandonedTime = 10 * time.Minute // where the upstream has answered others since
@@ -25,7 +25,7 @@ const (
 	Down       Condition = "down"       // nothing is known to be answered
 )
 
-// Health is the condition of an upstream, and what of it fails.
+// Health is the condition of an upstream, and its failing models.
 type Health struct {
 	Condition Condition
 	Failing   []string         // the models whose last tries have failed, in order; "": the one of requests that name none
@@ -52,10 +52,9 @@ type knowledge struct {
 	failing  map[string]bool // models
 	answers  bool            // a model is answered
 	unsent   bool            // the last failure of a model is that of a connection, which all models share
-	answered time.Time       // the last answer; zero: none is known
+	answered time.Time       // the last answer; zero: unknown
 }
 
-// addTo adds what the tries have shown.
 func (u *upstream) addTo(k *knowledge, now time.Time) {
 	k.answered = latest(k.answered, u.Last)
 	for model, r := range u.Runs {
@@ -69,7 +68,6 @@ func (u *upstream) addTo(k *knowledge, now time.Time) {
 	}
 }
 
-// judge adds the outages of the breaker, and returns the health.
 func (k *knowledge) judge(outages []breaker.Outage, now time.Time) (v Health) {
 	whole, recovers := k.unsent, false
 	for _, o := range outages {
@@ -107,7 +105,7 @@ func (k *knowledge) outdated(o *breaker.Outage, now time.Time) bool {
 		now.Sub(o.Latest) > quietAfter(o.Latest, k.answered)
 }
 
-// quietAfter returns how long a failure counts that no other try has confirmed, where the upstream has answered last.
+// quietAfter returns how long a failure counts that no later try has confirmed, given the upstream's last answer.
 func quietAfter(failed, answered time.Time) time.Duration {
 	if answered.After(failed) {
 		return abandonedTime

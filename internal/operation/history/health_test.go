@@ -22,8 +22,8 @@ func (w *world) condition() history.Condition {
 	return w.Health("work", breaker.State{}, time.Now()).Condition
 }
 
-// play tells of a try in each minute: f failed, o answered, F and O of another model, d and D without a connection,
-// . none.
+// play reports one try a minute: f failed, o answered, F and O of another model, d and D without a connection, . no
+// try.
 func (w *world) play(tries string) {
 	for i, letter := range tries {
 		model := "small"
@@ -101,7 +101,7 @@ func TestHealth_IncidentFollows(t *testing.T) {
 			if got := w.said(); got != c.want || partial != c.partial {
 				t.Errorf("incident after %q: got %s, partial %t; want %s, %t", c.tries, got, partial, c.want, c.partial)
 			}
-			text := w.Incidents(time.Now())[0].Text(time.Now())
+			text := w.report()
 			if got := strings.Contains(text, "; others were answered meanwhile\n"); got != c.partial {
 				t.Errorf("report after %q:\n%s\nwant others named: %t", c.tries, text, c.partial)
 			}

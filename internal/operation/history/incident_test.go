@@ -19,7 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// The rule of docs/adr/0025. A letter is a try, one in a minute: f failed, o
+// The rule of docs/adr/0011-an-incident-is-three-failed-tries.md. A letter is a try, one in a minute: f failed, o
 // answered, F and O of another model, i a request that was wrong, c a caller who
 // left, s a fault that was shared with another's try, . none.
 func TestIncident_BeginsAndEnds(t *testing.T) {
@@ -124,27 +124,15 @@ func TestIncident_CountsCallersAndClients(t *testing.T) {
 		w.end(22, "m")
 		all := w.Incidents(time.Now())
 		want := []history.Incident{{
-			ID: "20000101-000000-work", Upstream: "work", Models: []string{"m"}, Began: time.Now().Add(-10 * time.Minute), Ended: time.Now(), Recovered: true,
+			ID: "20000101-000000-work", Upstream: "work", Models: []string{"m"}, Began: time.Now().Add(-10 * time.Minute).UTC(), Ended: time.Now().UTC(), RecoveredMs: 600_000,
 			Tries: 27, Failures: 26, Calls: 25, Held: 20, Lost: 3, Callers: 10, Clients: []history.Client{{Name: "claude-cli/2.1.329", Calls: 25}},
-			Kinds: []history.Kind{{Kind: fault.Overloaded, Count: 25}, {Kind: fault.Unavailable, Count: 1}}, Message: "HTTP 529: Overloaded",
+			Kinds: []history.Kind{{Kind: "overloaded", Cause: "server overloaded", Count: 25}, {Kind: "unavailable", Cause: "server error", Count: 1}}, Message: "HTTP 529: Overloaded",
 		}}
 		if diff := cmp.Diff(want, all); diff != "" {
 			t.Errorf("incident (-want +got)\n%s", diff)
 		}
 		if got := w.Upstream("work", time.Now()).Saved; got != (history.Saved{Calls: 20, Outages: 1, Retries: 60, Waited: 200 * time.Minute, Since: 10 * time.Minute}) {
-			t.Errorf("saved: got %+v, want 20 calls of one outage and 60 retries", got)
-		}
-	})
-}
-
-func TestSaved_FailureWithoutIncidentIsABlip(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
-		w.try(1, "m", 0, nil)
-		w.fail(2, "m")
-		w.recover(2, "m", 1, 5*time.Second)
-		if got := w.Upstream("work", time.Now()).Saved; got.Calls != 0 || got.Outages != 0 || got.Blips != 1 || w.said() != "" {
-			t.Errorf("saved without an outage: got %+v and %q, want one blip", got, w.said())
+			t.Errorf("held: got %+v, want 20 calls of one outage and 60 retries", got)
 		}
 	})
 }
@@ -161,10 +149,10 @@ func TestIncident_SwitchedCallWasHeld(t *testing.T) {
 		w.Watch(&gateway.Event{At: time.Now(), Call: spare, Try: retry.Try{N: 1, Start: time.Now()}})
 		w.Watch(&gateway.Event{At: time.Now(), Call: spare, Event: turn.Recovered{}})
 		if got := w.Upstream("work", time.Now()).Saved; got.Calls != 1 || got.Outages != 1 {
-			t.Errorf("saved at the failed upstream: got %+v, want one call of one outage", got)
+			t.Errorf("held at the failed upstream: got %+v, want one call of one outage", got)
 		}
-		if got := w.Upstream("spare", time.Now()); got.Saved.Calls != 0 || got.Strip[95] != (history.Cell{OK: 1, Retried: 1, First: time.Millisecond}) {
-			t.Errorf("cell of the upstream that took over: got %+v, want one answer after a retry", got.Strip[95])
+		if got := w.Upstream("spare", time.Now()); got.Saved.Calls != 0 || got.Samples != 1 || got.First != time.Millisecond {
+			t.Errorf("the upstream that took over: got %+v, want one answer, and no call held", got)
 		}
 	})
 }
@@ -185,7 +173,7 @@ func TestIncident_SwitchedCallDoesNotKeepItOpen(t *testing.T) {
 	})
 }
 
-func TestHistory_TurnsHaveSeparateUpstreams(t *testing.T) {
+func TestHistory_CallsAndTurnsShareAnIncident(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		for _, c := range []string{"c1", "c2"} {
@@ -194,19 +182,18 @@ func TestHistory_TurnsHaveSeparateUpstreams(t *testing.T) {
 				w.turn(c, turn.Retry{})
 			}
 		}
+		w.fail(1, "large")
 		w.turn("c3", turn.Retry{Wait: policy.Wait{Fault: &fault.Error{Code: turn.WorkerFailed}}}) // no wait for its provider
 		w.turnTry(nil)
 		w.turn("c1", turn.Recovered{Retries: 3})
 		w.turn("c2", turn.Sealed{Status: turn.Failed})
+		w.end(1, "large")
 		all := w.Incidents(time.Now())
-		if len(all) != 1 || all[0].Upstream != "conversations:acme" || all[0].Calls != 2 || all[0].Callers != 2 || all[0].Held != 1 || all[0].Lost != 1 {
-			t.Errorf("incidents: got %+v, want one of two turns, one held and one lost", all)
+		if len(all) != 1 || all[0].Upstream != "work" || all[0].Calls != 3 || all[0].Callers != 3 || all[0].Held != 1 || all[0].Lost != 2 {
+			t.Errorf("incidents: got %+v, want one of a call and two turns, one held and two lost", all)
 		}
-		if got := w.Upstream("acme", time.Now()); got.Strip != nil {
-			t.Errorf("gateway's upstream of the same name: got %+v, want no measurements", got)
-		}
-		if got := w.Names(); len(got) != 1 || got[0] != history.ConversationUpstream("acme") {
-			t.Errorf("Names: got %q, want the provider's alone", got)
+		if got := w.Names(); len(got) != 1 || got[0] != "work" {
+			t.Errorf("Names: got %q, want the one upstream", got)
 		}
 	})
 }
@@ -301,13 +288,12 @@ func TestIncident_CountsAddUp(t *testing.T) {
 					broken = append(broken, fmt.Sprintf("%v and %v are one", in.Ended, all[i-1].Began))
 				}
 			}
-			var day history.Cell
-			for _, c := range w.Upstream("work", time.Now()).Strip {
-				day.OK += c.OK
-				day.Failed += c.Failed
+			failures := 0
+			for _, in := range all {
+				failures += in.Failures
 			}
-			if day.OK > answered || day.Failed > failed {
-				broken = append(broken, fmt.Sprintf("%+v of %d and %d", day, answered, failed))
+			if n := w.Upstream("work", time.Now()).Samples; n > answered || failures > failed {
+				broken = append(broken, fmt.Sprintf("%d answers of %d, %d failures of %d", n, answered, failures, failed))
 			}
 		})
 		if len(broken) > 0 {

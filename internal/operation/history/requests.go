@@ -2,23 +2,20 @@ package history
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/clip"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// RequestBound is how many requests are kept. Each takes less than 200 bytes beside its names.
+// RequestBound is how many requests are kept.
 const RequestBound = 1000
 
-// Bounds of what is kept of requests.
-const (
-	nameSize  = 128  // bytes of a name that a client sends
-	nameBound = 4096 // distinct names
-)
+const nameSize = 128 // bytes of a name that a client sends
 
 // Outcome is how a request has ended.
 type Outcome string
@@ -40,46 +37,39 @@ func IsOutcome(o Outcome) bool {
 	return false
 }
 
-// Request is a request for an answer that has ended, or a turn. It has nothing of what was asked or answered.
+// Request is an ended request for an answer, or a turn. It contains neither the request nor the answer. Its JSON is
+// that of the API.
 type Request struct {
-	ID       int64         `json:"id"`             // its number in its process; of a turn below 0
-	Turn     string        `json:"turn,omitzero"`  // a turn's id; "": it is a request
-	Began    time.Time     `json:"began,omitzero"` // when it arrived
-	Took     time.Duration `json:"took,omitzero"`
-	Waited   time.Duration `json:"waited,omitzero"`   // of that, after failed tries
-	Client   string        `json:"client,omitzero"`   // the client's program; "": it sent no name
-	Session  string        `json:"session,omitzero"`  // the client's own id of a conversation, or that of a turn
-	Upstream string        `json:"upstream,omitzero"` // where it ended
-	Model    string        `json:"model,omitzero"`
-	Tries    int           `json:"tries,omitzero"` // one, and its retries
-	Outcome  Outcome       `json:"outcome"`
-	Cause    string        `json:"cause,omitzero"`  // of a failure, in plain words; "": unknown, or there was none
-	Status   int           `json:"status,omitzero"` // of the answer; 0: there was none, or it is a turn
-	Input    int           `json:"input,omitzero"`  // tokens, with those that were read from a cache; 0: unknown
-	Output   int           `json:"output,omitzero"` // likewise
+	ID           int64     `json:"id,omitzero"`   // its number in its process; 0: it is a turn
+	Turn         string    `json:"turn,omitzero"` // a turn's id
+	Began        time.Time `json:"began"`         // when it arrived
+	TookMs       int64     `json:"tookMs"`
+	WaitedMs     int64     `json:"waitedMs,omitzero"` // of that, after failed tries
+	Client       string    `json:"client,omitzero"`   // the client's program; left out: it sent no name
+	Session      string    `json:"session,omitzero"`  // the client's own id of a conversation, or that of a turn
+	Upstream     string    `json:"upstream"`          // where it ended
+	Model        string    `json:"model,omitzero"`
+	Tries        int       `json:"tries"` // one, and its retries
+	Outcome      Outcome   `json:"outcome"`
+	Cause        string    `json:"cause,omitzero"`       // of a failure, in plain words; left out: unknown, or there was none
+	Status       int       `json:"status,omitzero"`      // of the answer; left out: there was none, or it is a turn
+	InputTokens  int       `json:"inputTokens,omitzero"` // with those that were read from a cache; left out: unknown
+	OutputTokens int       `json:"outputTokens,omitzero"`
 }
 
-// requests holds the latest requests that have ended, and how those fail that have not.
+// requests holds the latest ended requests, and the failures of those in progress.
 type requests struct {
-	all     []Request // once it is full, the oldest is at next
-	next    int
+	all     []Request // the oldest first
 	failing map[callID]failure
-	names   map[string]string // that several requests share
-	dirty   bool              // changed since the file was written
 }
 
-// failure is how a request fails that has not ended yet.
 type failure struct {
 	outcome Outcome
 	cause   string
 }
 
-func newRequests() requests {
-	return requests{failing: map[callID]failure{}, names: map[string]string{}}
-}
-
-// watch keeps a request with its end.
-func (r *requests) watch(id callID, e *gateway.Event) {
+// watch records the end of a request, and reports whether the request has ended.
+func (r *requests) watch(id callID, e *gateway.Event) bool {
 	switch event := e.Event.(type) {
 	case turn.Error:
 		if len(r.failing) < callBound {
@@ -89,11 +79,13 @@ func (r *requests) watch(id callID, e *gateway.Event) {
 		f := r.failing[id]
 		delete(r.failing, id)
 		r.add(e, event, f)
+		return true
 	}
+	return false
 }
 
 func failureOf(e turn.Error) failure {
-	f := failure{Failed, kindOf(e.Kind, 0).Cause()}
+	f := failure{Failed, kindOf(e.Kind, 0).Cause}
 	if e.Fault != nil {
 		f.cause = e.Fault.Label()
 	}
@@ -108,21 +100,21 @@ func failureOf(e turn.Error) failure {
 
 // add keeps a request in place of the oldest.
 func (r *requests) add(e *gateway.Event, end turn.Sealed, f failure) {
-	if len(r.all) < RequestBound {
-		r.all = append(r.all, Request{})
-	}
-	to := &r.all[r.next]
-	r.next, r.dirty = (r.next+1)%RequestBound, true
 	began := cmp.Or(e.Call.Began, e.At.Add(-end.Duration))
-	*to = Request{
-		ID: e.Call.ID, Turn: r.name(e.Call.Turn), Began: began, Took: e.At.Sub(began), Waited: end.TotalRetryDelay,
-		Client: r.name(e.Call.Client), Session: r.name(e.Call.Session), Upstream: r.name(e.Call.Upstream), Model: r.name(e.Call.Model),
-		Tries: 1 + end.RetryCount, Outcome: cmp.Or(f.outcome, outcomeOf(end.Status)), Cause: f.cause, Status: e.Status,
-		Input: end.InputTokens + int(e.Used.Input+e.Used.Cached), Output: end.OutputTokens + int(e.Used.Output),
+	one := Request{
+		ID: e.Call.ID, Turn: nameOfClient(e.Call.Turn), Began: began.UTC().Truncate(time.Millisecond), TookMs: e.At.Sub(began).Milliseconds(),
+		WaitedMs: end.TotalRetryDelay.Milliseconds(), Client: nameOfClient(e.Call.Client), Session: nameOfClient(e.Call.Session),
+		Upstream: e.Call.Upstream, Model: nameOfClient(e.Call.Model), Tries: 1 + end.RetryCount,
+		Outcome: cmp.Or(f.outcome, outcomeOf(end.Status)), Cause: f.cause, Status: e.Status,
+		InputTokens: end.InputTokens + int(e.Used.Input+e.Used.Cached), OutputTokens: end.OutputTokens + int(e.Used.Output),
 	}
 	if e.Call.Turn != "" {
-		to.Client = e.Call.Face
+		one.ID, one.Client = 0, e.Call.Face
 	}
+	if len(r.all) >= RequestBound {
+		r.all = r.all[1:]
+	}
+	r.all = append(r.all, one)
 }
 
 func outcomeOf(s turn.Status) Outcome {
@@ -135,23 +127,10 @@ func outcomeOf(s turn.Status) Outcome {
 	return Answered
 }
 
-// name returns a name that a client sends. Requests share those that are the same: most are.
-func (r *requests) name(s string) string {
-	if s == "" {
-		return ""
-	}
-	if known, ok := r.names[s]; ok {
-		return known
-	}
-	if len(r.names) >= nameBound {
-		clear(r.names)
-	}
-	kept := strings.Clone(clip.Text(s, nameSize))
-	r.names[kept] = kept
-	return kept
-}
+// nameOfClient copies a name that a client sent, so that it does not keep the whole request in memory.
+func nameOfClient(s string) string { return strings.Clone(text.Clip(s, nameSize)) }
 
-// Query says which requests are asked for.
+// Query selects requests.
 type Query struct {
 	Upstream string  // its name; "": all
 	Outcome  Outcome // "": all
@@ -160,19 +139,17 @@ type Query struct {
 	Limit    int     // how many requests at most
 }
 
-// Requests returns the latest requests that a query asks for, the newest end first, and the number of all of them.
+// Requests returns the latest requests that match a query, the newest end first, and the number of all matches.
 func (h *History) Requests(q Query) (latest []Request, all int) {
 	q.Client, q.Text = strings.ToLower(q.Client), strings.ToLower(q.Text)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	kept, next := h.requests.all, h.requests.next
-	for i := range kept {
-		r := &kept[(next+len(kept)-1-i)%len(kept)]
-		if !q.asksFor(r) {
+	for _, r := range slices.Backward(h.requests.all) {
+		if !q.asksFor(&r) {
 			continue
 		}
 		if all++; all <= q.Limit {
-			latest = append(latest, *r)
+			latest = append(latest, r)
 		}
 	}
 	return latest, all
@@ -188,7 +165,6 @@ func (q *Query) asksFor(r *Request) bool {
 	return q.Text == "" || r.contains(q.Text)
 }
 
-// contains reports whether a text in lower case is a part of what is known of a request.
 func (r *Request) contains(text string) bool {
 	for _, s := range [...]string{r.Client, r.Session, r.Model, r.Upstream, r.Turn, r.Cause} {
 		if strings.Contains(strings.ToLower(s), text) {

@@ -32,7 +32,7 @@ func (w *world) call(id int64, model string) gateway.Call {
 	return gateway.Call{ID: id, Session: fmt.Sprint("s", id%10), Client: "claude-cli/2.1.329", Upstream: "work", Model: model, Stream: true}
 }
 
-// try tells of a try that took so long; f nil: it was answered.
+// try reports a try and its duration; f nil: it was answered.
 func (w *world) try(id int64, model string, took time.Duration, f *fault.Error) {
 	now := time.Now()
 	w.Watch(&gateway.Event{At: now, Call: w.call(id, model), Try: retry.Try{
@@ -40,19 +40,19 @@ func (w *world) try(id int64, model string, took time.Duration, f *fault.Error) 
 	}})
 }
 
-// fail tells of a try that failed, and of the wait behind it.
+// fail reports a failed try, and the wait after it.
 func (w *world) fail(id int64, model string) {
 	w.try(id, model, time.Second, busy)
 	w.tell(id, model, turn.Retry{Wait: policy.Wait{Fault: busy}})
 }
 
-// recover tells of a try that passed behind others.
+// recover reports a try that succeeded after failures.
 func (w *world) recover(id int64, model string, retries int, waited time.Duration) {
 	w.try(id, model, time.Second, nil)
 	w.tell(id, model, turn.Recovered{Retries: retries, Waited: waited})
 }
 
-// end tells of the end of a request.
+// end reports the end of a request.
 func (w *world) end(id int64, model string) { w.tell(id, model, turn.Sealed{Status: turn.Failed}) }
 
 func (w *world) tell(id int64, model string, e turn.Event) {
@@ -61,15 +61,15 @@ func (w *world) tell(id int64, model string, e turn.Event) {
 
 // turn reports an event of a turn.
 func (w *world) turn(conversationID string, e turn.Event) {
-	w.WatchTurn(gateway.Event{At: time.Now(), Call: gateway.Call{Session: conversationID, Turn: "t", Upstream: "acme", Model: "large"}, Event: e}, true)
+	w.WatchTurn(gateway.Event{At: time.Now(), Call: gateway.Call{Session: conversationID, Turn: "t", Upstream: "work", Model: "large"}, Event: e}, true)
 }
 
 // turnTry reports a try of a turn; nil: it passed.
 func (w *world) turnTry(f *fault.Error) {
-	w.WatchTurn(gateway.Event{At: time.Now(), Call: gateway.Call{Upstream: "acme", Model: "large"}, Try: retry.Try{N: 1, Start: time.Now().Add(-time.Second), Took: time.Second, Fault: f}}, false)
+	w.WatchTurn(gateway.Event{At: time.Now(), Call: gateway.Call{Upstream: "work", Model: "large"}, Try: retry.Try{N: 1, Start: time.Now().Add(-time.Second), Took: time.Second, Fault: f}}, false)
 }
 
-// said tells of the incidents, the oldest first, in minutes since the year 2000.
+// said lists the incidents, the oldest first, in minutes since the year 2000.
 func (w *world) said() string {
 	var all []string
 	epoch := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -77,7 +77,7 @@ func (w *world) said() string {
 	for _, in := range w.Incidents(time.Now()) {
 		end := "open"
 		switch {
-		case in.Recovered:
+		case in.RecoveredMs > 0:
 			end = "recovered " + minute(in.Ended)
 		case !in.Ended.IsZero():
 			end = "unknown " + minute(in.Ended)

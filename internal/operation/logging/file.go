@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// File is a file that does not grow beyond its bound: it is moved to its name with ".1", over the one before, and a
-// new one is begun. It is opened by the first write. Its writes come one after the other.
+// File is a file with bounded size: it is renamed to its name with ".1", replacing the previous one, and a new file
+// begins. The first write opens it. Writes must not be concurrent.
 type File struct {
 	Path   string
 	Bound  int64       // in bytes
@@ -53,7 +53,7 @@ func (f *File) makeRoom(n int) error {
 	return f.open()
 }
 
-// open opens the file at its end, unless it is open.
+// open opens the file for appending, unless it is open.
 func (f *File) open() error {
 	if f.to != nil {
 		return nil

@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// Bounds of a [Writer].
 const (
 	queueBytes = 1 << 20     // queued lines, about 4 000
 	spareBytes = 64 << 10    // a buffer that is kept for reuse
@@ -14,9 +13,9 @@ const (
 	closeTime  = time.Second // for the last lines when the program ends
 )
 
-// Writer writes lines to another writer from a goroutine of its own. Write never waits: lines beyond the queue
-// are dropped and counted. The order of the lines is kept, and a line says where lines were dropped. Its methods
-// may be called concurrently.
+// Writer writes lines to another writer from its own goroutine. Write never waits: it drops and counts lines beyond
+// the queue. The order of the lines is kept, and a line says where lines were dropped. Its methods may be called
+// concurrently.
 type Writer struct {
 	to     io.Writer
 	notice func(dropped int64) []byte
@@ -67,7 +66,7 @@ func (a *Writer) Dropped() int64 {
 	return a.total
 }
 
-// Close writes the queued lines, as far as that works within a second. Later lines are dropped.
+// Close writes the queued lines, if possible within a second. Later lines are dropped.
 func (a *Writer) Close() error {
 	a.mu.Lock()
 	first := !a.closed
@@ -85,7 +84,7 @@ func (a *Writer) Close() error {
 	return nil
 }
 
-// run writes what is queued until the writer is closed, and then what is left.
+// run writes the queue until the writer is closed, and then the rest.
 func (a *Writer) run() {
 	defer close(a.ended)
 	var spare []byte
@@ -105,7 +104,7 @@ func (a *Writer) run() {
 	}
 }
 
-// take returns the queued lines and the notice that follows them, and leaves spare as the queue.
+// take returns the queued lines and the notice that follows them. spare becomes the empty queue.
 func (a *Writer) take(spare []byte) []byte {
 	a.mu.Lock()
 	batch, dropped := a.queue, a.dropped
@@ -117,8 +116,8 @@ func (a *Writer) take(spare []byte) []byte {
 	return batch
 }
 
-// write writes a batch, however long that takes: a disk that is full may be emptied. Once the writer is closed it
-// tries once more, and reports false if that fails.
+// write writes a batch, however long that takes: a full disk may be emptied. Once the writer is closed it tries one
+// last time, and reports false if that fails.
 func (a *Writer) write(batch []byte) bool {
 	for last := false; len(batch) > 0; {
 		n, err := a.to.Write(batch)

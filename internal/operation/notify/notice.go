@@ -1,5 +1,5 @@
-// Package notify tells people about outages and limits: by webhook, ntfy, Slack or the desktop. It has what a
-// notice says and where it goes; package alerts decides when there is one.
+// Package notify tells people about outages and limits: by webhook, ntfy, Slack or the desktop. A [Follower] decides
+// when there is a notice, of the incidents that package history has found; a [Notifier] delivers it.
 //
 // A notice has names and numbers only, nothing of a request, an answer or a credential. Sending one holds nothing
 // up: each target has a bounded queue, and one that fails is tried again a few times by this project's own policy.
@@ -11,8 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/brief"
-	"github.com/ridethrough/ridethrough/internal/plural"
+	"github.com/ridethrough/ridethrough/internal/text"
 )
 
 // Event is what a notice is about.
@@ -31,7 +30,7 @@ const (
 // Events returns the events that a target may choose.
 func Events() []Event { return []Event{Began, Continues, Ended, Limit, Reset} }
 
-// Notice is what is said.
+// Notice is the content of a notice.
 type Notice struct {
 	Event     Event
 	ID        string   // the same in all notices of one incident or limit
@@ -57,7 +56,7 @@ type Notice struct {
 // Waiting returns the number of calls that still wait.
 func (n Notice) Waiting() int { return max(0, n.Calls-n.Held-n.Lost) }
 
-// FailedPercent returns the share of the requests that have failed, in percent.
+// FailedPercent returns the percentage of requests that have failed.
 func (n Notice) FailedPercent() int {
 	if n.Tries == 0 {
 		return 0
@@ -65,7 +64,7 @@ func (n Notice) FailedPercent() int {
 	return (100*n.Failures + n.Tries/2) / n.Tries
 }
 
-// Title returns the notice in a few words.
+// Title summarizes the notice.
 func (n Notice) Title() string {
 	switch n.Event {
 	case Began:
@@ -77,7 +76,7 @@ func (n Notice) Title() string {
 		return n.Upstream + " still fails"
 	case Ended:
 		if !n.Recovered {
-			return n.Upstream + " is not asked any longer"
+			return n.Upstream + " gets no more requests"
 		}
 		return n.Upstream + " is back"
 	case Limit:
@@ -94,14 +93,14 @@ func (n Notice) Text() string {
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 	sayWaiting := func() {
 		if waiting := n.Waiting(); waiting > 0 {
-			say("%s waiting.", plural.Count(waiting, "call is", "calls are"))
+			say("%s waiting.", text.Count(waiting, "call is", "calls are"))
 		}
 	}
 	switch n.Event {
 	case Began, Continues:
-		since := fmt.Sprintf("%s since %s", capital(cmp.Or(n.Cause, "failing")), clock(n.Began, n.At))
+		since := fmt.Sprintf("%s since %s", text.Capital(cmp.Or(n.Cause, "failing")), clock(n.Began, n.At))
 		if n.Tries > 0 {
-			since += fmt.Sprintf(", %d %% of %s failed", n.FailedPercent(), plural.Count(n.Tries, "request", "requests"))
+			since += fmt.Sprintf(", %d %% of %s failed", n.FailedPercent(), text.Count(n.Tries, "request", "requests"))
 		}
 		say("%s.", since)
 		if n.Partial {
@@ -116,12 +115,12 @@ func (n Notice) Text() string {
 		if !n.Recovered {
 			say("No request has been sent to it since.")
 		}
-		say("%s had to wait: %d answered, %d not answered, %d waiting.", plural.Count(n.Calls, "call", "calls"), n.Held, n.Lost, n.Waiting())
+		say("%s had to wait: %d answered, %d not answered, %d waiting.", text.Count(n.Calls, "call", "calls"), n.Held, n.Lost, n.Waiting())
 	case Limit:
 		if n.Resets.IsZero() {
-			say("%s.", capital(cmp.Or(n.Cause, "a usage limit")))
+			say("%s.", text.Capital(cmp.Or(n.Cause, "a usage limit")))
 		} else {
-			say("%s until %s, in %s.", capital(cmp.Or(n.Cause, "a usage limit")), clock(n.Resets, n.At), span(n.Resets.Sub(n.At)))
+			say("%s until %s, in %s.", text.Capital(cmp.Or(n.Cause, "a usage limit")), clock(n.Resets, n.At), span(n.Resets.Sub(n.At)))
 		}
 		sayWaiting()
 	case Reset:
@@ -135,10 +134,8 @@ func (n Notice) Text() string {
 	return strings.Join(said, " ")
 }
 
-// namedBound is how many models a text names.
 const namedBound = 3
 
-// models names the models; "": none is known.
 func (n Notice) models() string {
 	var names []string
 	for _, m := range n.Models {
@@ -147,14 +144,12 @@ func (n Notice) models() string {
 		}
 	}
 	if more := len(names) - namedBound; more > 0 {
-		names = append(names[:namedBound], plural.Count(more, "other", "others"))
+		names = append(names[:namedBound], text.Count(more, "other", "others"))
 	}
 	return strings.Join(names, ", ")
 }
 
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-// clock returns a time of day on this machine, with the date if it is far away.
+// clock returns a local time of day, with the date if it is far away.
 func clock(t, now time.Time) string {
 	if t.Sub(now).Abs() > 18*time.Hour {
 		return t.Local().Format("2 January 15:04 MST")
@@ -162,34 +157,11 @@ func clock(t, now time.Time) string {
 	return t.Local().Format("15:04 MST")
 }
 
-// span returns a duration without needless digits: 45s, 12m, 3h5m.
+// span returns a duration in few digits: 45s, 12m, 3h5m.
 func span(d time.Duration) string {
 	unit := time.Second
 	if d >= time.Hour {
 		unit = time.Minute
 	}
-	return brief.Duration(max(d, 0).Round(unit))
-}
-
-// Sample returns a notice of each event, in which every field that the event has is set, and one without models.
-func Sample(host string, now time.Time) []Notice {
-	n := Notice{
-		ID: "20260102-150405-anthropic", Upstream: "anthropic", Models: []string{"claude-opus-5"}, Partial: true, Cause: "overloaded", At: now,
-		Began: now.Add(-20 * time.Minute), Lasted: 20 * time.Minute, Tries: 17, Failures: 12, Calls: 6, Held: 1, Lost: 1,
-		Vendor: "All Systems Operational", Host: host,
-	}
-	var all []Notice
-	for _, event := range append(Events(), Test) {
-		n := n
-		switch n.Event = event; event {
-		case Ended, Reset:
-			n.Ended, n.Recovered = now, true
-		case Limit:
-			n.Resets = now.Add(2 * time.Hour)
-		case Test:
-			n = Notice{Event: Test, ID: "test", At: now, Host: host}
-		}
-		all = append(all, n)
-	}
-	return all
+	return text.Duration(max(d, 0).Round(unit))
 }

@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/clip"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// queueBound is how many notices wait for one target. One more replaces the oldest.
+// queueBound bounds the notices that wait for one target. One more replaces the oldest.
 const queueBound = 16
 
-// Notifier delivers notices to targets. Its methods may be called concurrently; none of them but Close waits.
+// Notifier delivers notices to targets. Its methods may be called concurrently; only Close waits.
 type Notifier struct {
 	log     *slog.Logger
 	client  *http.Client
@@ -31,7 +31,6 @@ type Notifier struct {
 	boxes  []*outbox
 }
 
-// outbox has the notices that wait for a target.
 type outbox struct {
 	Target
 	queue []Notice
@@ -39,10 +38,9 @@ type outbox struct {
 	wrong string // why the last one was not delivered; "": it was
 }
 
-// errClosed ends deliveries.
 var errClosed = errors.New("the program ends")
 
-// New returns a notifier without targets, which must be closed. transport is that of HTTP; nil: the default.
+// New returns a notifier without targets, which must be closed. transport is used for HTTP; nil: the default.
 func New(log *slog.Logger, transport http.RoundTripper) *Notifier {
 	n := &Notifier{log: log, client: NewClient()}
 	n.client.Transport = transport
@@ -50,7 +48,7 @@ func New(log *slog.Logger, transport http.RoundTripper) *Notifier {
 	return n
 }
 
-// Use replaces the targets. What waits for the earlier ones is still delivered.
+// Use replaces the targets. Notices that are queued for the earlier ones are still delivered.
 func (n *Notifier) Use(targets []Target) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,7 +81,6 @@ func (n *Notifier) Send(notice Notice) {
 	}
 }
 
-// drain delivers what waits for a target, one after the other.
 func (n *Notifier) drain(b *outbox) {
 	for {
 		n.mu.Lock()
@@ -97,7 +94,7 @@ func (n *Notifier) drain(b *outbox) {
 		n.mu.Unlock()
 		wrong, log := "", n.log.With("target", b.describe(), "event", string(notice.Event), "upstream", notice.Upstream)
 		if err := n.deliver(&b.Target, notice); err != nil {
-			wrong = clip.Text(fault.Scrub(err.Error()), errorBound)
+			wrong = text.Clip(fault.Scrub(err.Error()), errorBound)
 			log.Warn("notice not delivered", "error", wrong)
 		} else {
 			log.Info("notice delivered")
@@ -108,10 +105,9 @@ func (n *Notifier) drain(b *outbox) {
 	}
 }
 
-// errorBound is the length of an error that is shown, in bytes.
 const errorBound = 300
 
-// Warnings returns a sentence for each target that the last notice has not reached.
+// Warnings returns a sentence for each target that did not get the last notice.
 func (n *Notifier) Warnings() (all []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -123,7 +119,7 @@ func (n *Notifier) Warnings() (all []string) {
 	return all
 }
 
-// deliver sends a notice, again and again if that may help.
+// deliver sends a notice, with retries if they may help.
 func (n *Notifier) deliver(t *Target, notice Notice) error {
 	_, err := retry.Do(n.ctx, retry.Retrier{Policy: policy.Interactive()}, func(ctx context.Context, _ int) (struct{}, error) {
 		return struct{}{}, t.Send(ctx, n.client, notice)
@@ -131,7 +127,7 @@ func (n *Notifier) deliver(t *Target, notice Notice) error {
 	return err
 }
 
-// Close waits at most for grace until all notices are delivered, and ends what is left.
+// Close waits at most for grace until all notices are delivered, and cancels the rest.
 func (n *Notifier) Close(grace time.Duration) {
 	n.mu.Lock()
 	n.closed = true

@@ -155,7 +155,7 @@ func TestTarget_WebhookHasTheDocumentedFields(t *testing.T) {
 			t.Fatalf("send %s: %v", n.Event, err)
 		}
 	}
-	manual, err := os.ReadFile("../../../docs/notices.md")
+	manual, err := os.ReadFile("../../../docs/operation.md")
 	if err != nil {
 		t.Fatalf("read the manual: %v", err)
 	}
@@ -166,7 +166,7 @@ func TestTarget_WebhookHasTheDocumentedFields(t *testing.T) {
 		}
 		for name := range fields {
 			if !strings.Contains(string(manual), "`"+name+"`") {
-				t.Errorf("docs/notices.md: field %s of %s is not described", name, fields["event"])
+				t.Errorf("docs/operation.md: field %s of %s is not described", name, fields["event"])
 			}
 		}
 	}

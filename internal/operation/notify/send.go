@@ -23,7 +23,7 @@ const (
 	answerBound = 4 << 10          // bytes of an answer
 )
 
-// Send delivers a notice, in one try. Its errors are faults. They do not contain the target's URL.
+// Send delivers a notice in one try. Its errors are faults. They do not contain the target's URL.
 func (t *Target) Send(ctx context.Context, client *http.Client, n Notice) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, sendTime, &fault.Error{Kind: fault.Timeout, Message: "no answer within " + sendTime.String()})
 	defer cancel()
@@ -33,7 +33,6 @@ func (t *Target) Send(ctx context.Context, client *http.Client, n Notice) error 
 	return t.post(ctx, client, n)
 }
 
-// post sends a notice by HTTP.
 func (t *Target) post(ctx context.Context, client *http.Client, n Notice) error {
 	req, err := t.request(ctx, n)
 	if err != nil {
@@ -56,7 +55,6 @@ func (t *Target) post(ctx context.Context, client *http.Client, n Notice) error 
 	return classify.FromResponse(resp.StatusCode, resp.Header, body, time.Now())
 }
 
-// request returns the request that sends a notice.
 func (t *Target) request(ctx context.Context, n Notice) (*http.Request, error) {
 	if t.URL == nil {
 		return nil, errors.New("it has no URL")
@@ -90,7 +88,7 @@ func (t *Target) request(ctx context.Context, n Notice) (*http.Request, error) {
 	return req, nil
 }
 
-// withoutURL returns the cause of a client's error, which would name the URL.
+// withoutURL returns the cause of a client's error, which would contain the URL.
 func withoutURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
@@ -98,7 +96,6 @@ func withoutURL(err error) error {
 	return err
 }
 
-// show shows a notice on the desktop.
 func (t *Target) show(ctx context.Context, n Notice) error {
 	text, err := t.text(n)
 	if err != nil {
@@ -120,13 +117,14 @@ func (t *Target) show(ctx context.Context, n Notice) error {
 	}
 }
 
-// DesktopProgram returns the name of the program that shows notices on this system's desktop. It may not be there.
+// DesktopProgram returns the name of the program that shows notices on this system's desktop. It may be missing.
 func DesktopProgram() string {
 	name, _ := desktopCommand(runtime.GOOS, "", "")
 	return name
 }
 
-// desktopCommand returns the command that shows a notice. The texts are arguments, so that nothing in them is run.
+// desktopCommand returns the command that shows a notice. The texts are arguments, so that a shell never interprets
+// them.
 func desktopCommand(system, title, text string) (name string, args []string) {
 	if system == "darwin" {
 		return "osascript", []string{
@@ -137,7 +135,8 @@ func desktopCommand(system, title, text string) (name string, args []string) {
 	return "notify-send", []string{"--app-name=ridethrough", "--", title, escaped}
 }
 
-// NewClient returns the client for all targets. It does not follow redirects: a token goes where it was meant to.
+// NewClient returns the client for all targets. It does not follow redirects, so that a token only goes to its
+// target.
 func NewClient() *http.Client {
 	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -25,30 +26,28 @@ const (
 // Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Webhook, Ntfy, Slack, Desktop} }
 
-// Target is where notices go.
+// Target is a destination of notices.
 type Target struct {
 	Name     string
 	Kind     Kind
-	URL      func() (string, error) // nil: a desktop has none. It may be a secret, and is not logged
+	URL      func() (string, error) // nil for a desktop. It may be a secret, and is not logged
 	Token    func() (string, error) // is sent as a bearer token; nil: none
 	Events   []Event                // nil: all
 	Template Template               // of the text, or of a webhook's whole body; "": the usual ones
 }
 
-// Settings are the targets, and when they are told something.
+// Settings are the targets, and when they get notices.
 type Settings struct {
 	Targets []Target
-	After   time.Duration     // how long an outage lasts before it is told
-	Remind  time.Duration     // how often it is told while it goes on; 0: never
+	After   time.Duration     // how long an outage lasts before its first notice
+	Remind  time.Duration     // the time between notices during an outage; 0: no more
 	Feeds   map[string]string // the addresses of providers' status pages, by upstream
 }
 
-// wants reports whether a notice goes to the target.
 func (t *Target) wants(n Notice) bool {
 	return n.Event == Test || len(t.Events) == 0 || slices.Contains(t.Events, n.Event)
 }
 
-// text returns what a target is told in words.
 func (t *Target) text(n Notice) (string, error) {
 	if t.Template == "" {
 		return n.Text(), nil
@@ -95,9 +94,6 @@ type noticeJSON struct {
 	Host          string    `json:"host,omitzero"`
 }
 
-// body returns the notice as JSON.
-func (n Notice) body() ([]byte, error) { return json.Marshal(n.form()) }
-
 func (n Notice) form() noticeJSON {
 	return noticeJSON{
 		Event: n.Event, ID: n.ID, Title: n.Title(), Text: n.Text(), Upstream: n.Upstream, Models: n.Models, Partial: n.Partial, Cause: n.Cause,
@@ -106,7 +102,7 @@ func (n Notice) form() noticeJSON {
 	}
 }
 
-// utc returns a time as it is written in JSON: to the millisecond.
+// utc returns a time as JSON has it, to the millisecond.
 func utc(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
@@ -114,16 +110,14 @@ func utc(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Millisecond)
 }
 
-// message is what is posted.
 type message struct {
 	body   []byte
 	header map[string]string
 }
 
-// message returns what is posted to the target.
 func (t *Target) message(n Notice) (m message, err error) {
 	if t.Kind == Webhook && t.Template == "" {
-		m.body, err = n.body()
+		m.body, err = json.Marshal(n.form())
 		m.header = map[string]string{"Content-Type": "application/json"}
 		return m, err
 	}
@@ -144,7 +138,6 @@ func (t *Target) message(n Notice) (m message, err error) {
 	return m, err
 }
 
-// contentType returns the type of a body that a template has made.
 func contentType(body string) string {
 	if json.Valid([]byte(body)) {
 		return "application/json"
@@ -152,7 +145,6 @@ func contentType(body string) string {
 	return "text/plain; charset=utf-8"
 }
 
-// slackText escapes what Slack reads as markup.
 func slackText(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
@@ -170,5 +162,70 @@ func tag(e Event) string {
 	return "warning"
 }
 
-// describe names a target in a log.
 func (t *Target) describe() string { return fmt.Sprintf("%s (%s)", cmp.Or(t.Name, "unnamed"), t.Kind) }
+
+// Template is a text in which ${title} stands for a field of a notice, and ${json title} for the field as JSON. The
+// fields are those of a webhook's usual body.
+type Template string
+
+// Parse returns a template. The error names unknown fields.
+func Parse(text string) (Template, error) {
+	_, err := Template(text).fill(Notice{})
+	return Template(text), err
+}
+
+func (t Template) fill(n Notice) (string, error) {
+	var b strings.Builder
+	rest := string(t)
+	for {
+		before, after, found := strings.Cut(rest, "${")
+		b.WriteString(before)
+		if !found {
+			return b.String(), nil
+		}
+		name, after, closed := strings.Cut(after, "}")
+		if !closed {
+			return "", fmt.Errorf("${%s has no }", name)
+		}
+		value, err := n.field(name)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(value)
+		rest = after
+	}
+}
+
+func (n Notice) field(name string) (string, error) {
+	bare, asJSON := strings.CutPrefix(name, "json ")
+	fields := reflect.ValueOf(n.form())
+	var names []string
+	for i := range fields.NumField() {
+		tag, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("json"), ",")
+		names = append(names, tag)
+	}
+	i := slices.Index(names, strings.TrimSpace(bare))
+	if i < 0 {
+		return "", fmt.Errorf("a notice has no ${%s}; it has %s", name, strings.Join(names, ", "))
+	}
+	value := fields.Field(i).Interface()
+	if asJSON {
+		text, err := json.Marshal(value)
+		return string(text), err
+	}
+	return words(value), nil
+}
+
+// words formats a value: names with commas, and nothing for an unknown time.
+func words(value any) string {
+	switch v := value.(type) {
+	case []string:
+		return strings.Join(v, ", ")
+	case time.Time:
+		if v.IsZero() {
+			return ""
+		}
+		return v.Format(time.RFC3339)
+	}
+	return fmt.Sprint(value)
+}

@@ -3,129 +3,138 @@ package replica
 import (
 	"context"
 	"fmt"
-	"strings"
+	"hash/fnv"
 	"time"
 
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/fleet"
 )
 
-// acts are the commands on requests at other replicas. Its mutex is the replica's.
-type acts struct {
-	last    int64
-	waiting map[int64]*act
+const (
+	idBits  = 24              // after 2^24 requests a replica may reach the numbers of another one
+	actTime = 2 * time.Second // how long another replica may take to carry out a command
+)
+
+// first returns the high bits of the request numbers of a replica.
+func first(replica string) int64 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(replica)) // it never fails
+	return int64(h.Sum32()>>12) << idBits
 }
 
-// act is one of them.
-type act struct {
-	asked map[string]bool // that have not answered
-	done  bool
-	wake  chan struct{}
-}
-
-// actTime is how long the others may take to carry out a command.
-const actTime = 2 * time.Second
-
-// command is a message to carry out a command on a request.
+// command asks another replica to act on a request or, without an answer, on an upstream.
 type command struct {
-	N  int64           `json:"n"`
-	ID int64           `json:"id"`
-	Do gateway.Command `json:"do"`
+	N        int64           `json:"n,omitzero"`
+	ID       int64           `json:"id,omitzero"`
+	Upstream string          `json:"upstream,omitzero"`
+	Do       gateway.Command `json:"do"`
 }
 
-// acted is the answer.
 type acted struct {
 	N    int64 `json:"n"`
 	Done bool  `json:"done"`
 }
 
-// ActAnywhere executes a command on one request that waits, at whichever replica has it. False: no request of that ID
-// does, the command is unknown, or there is no fallback to skip to. An error names the replicas that have not answered:
-// the request may be there.
+type act struct {
+	answered, done bool
+	wake           chan struct{}
+}
+
+// ActAnywhere executes a command on one waiting request, at whichever replica has it. It returns false if no
+// request of that ID waits, the command is unknown, or there is no fallback to skip to. An error names a replica
+// that has not answered and may have the request.
 func (r *Replica) ActAnywhere(ctx context.Context, id int64, do gateway.Command) (done bool, err error) {
-	if done = r.Act(id, do); done || r.fleet.Number() == 1 {
-		return done, nil
-	}
-	a := &act{asked: map[string]bool{}, wake: make(chan struct{}, 1)}
-	for _, member := range r.fleet.Members() {
-		if member != r.fleet.ID {
-			a.asked[member] = true
-		}
-	}
-	r.mu.Lock()
-	if r.acts.waiting == nil {
-		r.acts.waiting = map[int64]*act{}
-	}
-	r.acts.last++
-	n := r.acts.last
-	r.acts.waiting[n] = a
-	r.mu.Unlock()
-	if err = r.fleet.Send(actKind, command{n, id, do}); err == nil {
-		_, err = r.fleet.Clock.SleepOrWake(ctx, actTime, a.wake)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.acts.waiting, n)
-	switch {
-	case a.done:
+	if r.Act(id, do) {
 		return true, nil
-	case err != nil:
-		return false, fmt.Errorf("ask the other replicas: %w", err)
-	case len(a.asked) > 0:
-		var silent []string
-		for member := range a.asked {
-			silent = append(silent, member)
+	}
+	for _, member := range r.fleet.Members() {
+		if member != r.fleet.ID && first(member) == id>>idBits<<idBits {
+			return r.actAt(ctx, member, id, do)
 		}
-		return false, fmt.Errorf("no answer in %v from %s, where the request may be", actTime, strings.Join(silent, ", "))
 	}
 	return false, nil
 }
 
-// heardAct carries out a command that another replica asks for.
+func (r *Replica) actAt(ctx context.Context, member string, id int64, do gateway.Command) (done bool, err error) {
+	a := &act{wake: make(chan struct{}, 1)}
+	r.mu.Lock()
+	r.acts++
+	n := r.acts
+	r.acting[n] = a
+	r.mu.Unlock()
+	if err = r.fleet.SendTo(member, actKind, command{N: n, ID: id, Do: do}); err == nil {
+		_, err = r.fleet.Clock.SleepOrWake(ctx, actTime, a.wake)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.acting, n)
+	switch {
+	case a.answered:
+		return a.done, nil
+	case err == nil:
+		err = fmt.Errorf("no answer in %v from %s, where the request may be", actTime, member)
+	}
+	return false, fmt.Errorf("ask the other replica: %w", err)
+}
+
 func (r *Replica) heardAct(from string, c command) {
+	if c.Upstream != "" {
+		r.Gateway.ActOn(c.Upstream, c.Do)
+		return
+	}
 	_ = r.fleet.SendTo(from, actedKind, acted{c.N, r.Act(c.ID, c.Do)})
 }
 
-// heardActed notes an answer.
-func (r *Replica) heardActed(from string, answer acted) {
+func (r *Replica) heardActed(_ string, answer acted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a := r.acts.waiting[answer.N]
-	if a == nil {
-		return
-	}
-	delete(a.asked, from)
-	if a.done = a.done || answer.Done; !a.done && len(a.asked) > 0 {
-		return
-	}
-	select {
-	case a.wake <- struct{}{}:
+	if a := r.acting[answer.N]; a != nil && !a.answered {
+		a.answered, a.done = true, answer.Done
+		a.wake <- struct{}{}
 		r.fleet.Clock.Woke(a.wake)
-	default:
 	}
 }
 
-// upstreamCommand is a message to carry out a command on an upstream.
-type upstreamCommand struct {
-	Upstream string          `json:"upstream"`
-	Do       gateway.Command `json:"do"`
-}
-
-// ActOn executes a command on an upstream and all that wait for it, at all replicas; false: the upstream or the command
-// is unknown here. A pause holds for replicas that start later as well.
+// ActOn executes a command on an upstream and all requests that wait for it, at all replicas; false: the upstream
+// or the command is unknown here. A pause also applies to replicas that start later.
 func (r *Replica) ActOn(upstream string, do gateway.Command) bool {
+	r.pausing.Lock()
+	defer r.pausing.Unlock()
 	if !r.Gateway.ActOn(upstream, do) {
 		return false
 	}
-	if do != gateway.Pause && do != gateway.Resume {
-		_ = r.fleet.Send(actOnKind, upstreamCommand{upstream, do})
-		return true
+	if do == gateway.Pause || do == gateway.Resume {
+		r.pauses.Put(upstream, do == gateway.Pause, pauseLasts)
+	} else {
+		_ = r.fleet.Send(actKind, command{Upstream: upstream, Do: do})
 	}
-	r.mu.Lock()
-	told := r.pauses.command(upstream, do == gateway.Pause)
-	r.mu.Unlock()
-	_ = r.fleet.Send(pausesKind, told)
 	return true
 }
 
-// heardActOn carries out a command that another replica asks for.
-func (r *Replica) heardActOn(_ string, c upstreamCommand) { r.Gateway.ActOn(c.Upstream, c.Do) }
+// pauseLasts is how long a replica that starts later, or was cut off, still learns of a pause.
+const pauseLasts = 365 * 24 * time.Hour
+
+func (r *Replica) heardPause(e fleet.Entry[bool]) {
+	if !e.Gone {
+		r.applyPause(e.Key)
+	}
+}
+
+// keepPauses pauses upstreams that were configured since.
+func (r *Replica) keepPauses() {
+	for _, e := range r.pauses.All() {
+		if e.Value {
+			r.applyPause(e.Key)
+		}
+	}
+}
+
+func (r *Replica) applyPause(upstream string) {
+	r.pausing.Lock()
+	defer r.pausing.Unlock()
+	if e, known := r.pauses.Get(upstream); known && e.Value {
+		r.Gateway.ActOn(upstream, gateway.Pause)
+	} else if known {
+		r.Gateway.ActOn(upstream, gateway.Resume)
+	}
+}

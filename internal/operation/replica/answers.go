@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// answers keeps the answers whose clients have left in the entries of a store. It implements [gateway.Answers].
+// answers stores the answers whose clients have left in the entries of a store. It implements [gateway.Answers].
 type answers struct {
 	kv    store.KV
 	fleet *fleet.Fleet
@@ -20,7 +21,7 @@ type answers struct {
 	stored []storedAnswer // by this replica
 }
 
-// storedAnswer is how much of the store an answer takes, and until when.
+// storedAnswer is the size of an answer in the store, and when it expires.
 type storedAnswer struct {
 	key   string
 	bytes int
@@ -36,7 +37,7 @@ func (a *answers) value(key string) largevalue.Value {
 	return largevalue.Value{KV: a.kv, Key: "answer-" + a.fleet.Name + "-" + key}
 }
 
-// Keep implements [gateway.Answers]. Of what all replicas may keep each has a part.
+// Keep implements [gateway.Answers]. The replicas share the bound equally.
 func (a *answers) Keep(ctx context.Context, key string, answer []byte, ttl time.Duration) error {
 	if err := a.reserve(key, len(answer), ttl); err != nil {
 		return err
@@ -48,7 +49,6 @@ func (a *answers) Keep(ctx context.Context, key string, answer []byte, ttl time.
 	return nil
 }
 
-// reserve takes room for an answer, if there is some.
 func (a *answers) reserve(key string, bytes int, ttl time.Duration) error {
 	now, part := a.fleet.Clock.Now(), mostAnswers/a.fleet.Number()
 	a.forget(key)
@@ -68,25 +68,17 @@ func (a *answers) reserve(key string, bytes int, ttl time.Duration) error {
 	return nil
 }
 
-// forget frees the room of an answer.
 func (a *answers) forget(key string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for i, s := range a.stored {
-		if s.key == key {
-			a.stored = append(a.stored[:i], a.stored[i+1:]...)
-			return
-		}
-	}
+	a.stored = slices.DeleteFunc(a.stored, func(s storedAnswer) bool { return s.key == key })
 }
 
-// Get implements [gateway.Answers].
 func (a *answers) Get(ctx context.Context, key string) ([]byte, error) {
 	answer, _, err := a.value(key).Load(ctx, 0)
 	return answer, err
 }
 
-// Drop implements [gateway.Answers].
 func (a *answers) Drop(key string) {
 	a.forget(key)
 	a.fleet.Clock.AfterFunc(0, func() {

@@ -5,11 +5,14 @@
 package replica
 
 import (
-	"encoding/json"
-	"hash/fnv"
+	"cmp"
+	"reflect"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/clock"
 	"github.com/ridethrough/ridethrough/internal/fleet"
@@ -17,24 +20,15 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// The kinds of messages.
 const (
-	heldKind  = "held"   // entries of [gateway.Fleet]
-	usedKind  = "used"   // what tokens have used since the last one
-	lookKind  = "look"   // a request for waitsKind, for a while
-	waitsKind = "waits"  // the requests that wait here
-	actKind   = "act"    // a command on one request
-	actedKind = "acted"  // the answer
-	actOnKind = "act-on" // a command on an upstream
-
-	pausesKind = "pauses" // which upstreams are paused
+	actKind   = "act"   // a command
+	actedKind = "acted" // the answer
 )
 
 const (
-	tick       = time.Second
-	collecting = 20 * time.Millisecond // entries are sent together
-	batch      = 128 << 10             // bytes of entries in a message
-	maxEntries = 32 << 10              // that wait to be sent
+	tick         = time.Second
+	useLasts     = 10 * time.Second // what tokens hold at another replica is believed for so long
+	mostOutcomes = 32 << 10         // that are known of requests, of all replicas together
 )
 
 // Replica is a gateway in a fleet. Its methods may be called concurrently.
@@ -44,60 +38,62 @@ type Replica struct {
 	kv      store.KV
 	tenants *tenant.Table
 
-	mu      sync.Mutex
-	entries []json.RawMessage // to be sent
-	sending clock.Timer       // nil: none is to be sent
-	ticker  clock.Timer
-	looks   looks
-	acts    acts
-	pauses  pauses
-	closed  bool
+	pausing sync.Mutex // a command to pause or resume, here and in the map
+
+	mu     sync.Mutex
+	ticker clock.Timer
+	acts   int64          // commands to other replicas
+	acting map[int64]*act // those whose answers are waited for
+	closed bool
+
+	outcomes *fleet.Map[gateway.Outcome] // of requests
+	used     *fleet.Map[tenant.Use]      // what tokens have used since the last report, by their names
+	pauses   *fleet.Map[bool]            // which upstreams are paused, or no longer, by their names
+	waits    *fleet.Map[gateway.Wait]    // by the numbers of the requests
 }
 
-// New returns the replica of a fleet, whose gateway Join adds. Answers whose clients have left are kept in kv; nil: they
-// stay where they were read.
-func New(f *fleet.Fleet, kv store.KV) *Replica { return &Replica{fleet: f, kv: kv} }
+// New returns the replica of a fleet, whose gateway Join adds. Answers whose clients have left are stored in kv, or
+// stay local if that is nil.
+func New(f *fleet.Fleet, kv store.KV) *Replica {
+	r := &Replica{fleet: f, kv: kv, acting: map[int64]*act{}}
+	r.outcomes = fleet.NewMap(f, "outcomes", fleet.Options[gateway.Outcome]{
+		MaxTTL: 31 * 24 * time.Hour, OfOne: mostOutcomes / 2, OfAll: mostOutcomes, Common: true, Outlives: true, Prefix: 32, Changed: r.heardOutcome,
+	})
+	return r
+}
 
-// idBits is how many requests a replica numbers before it may use the numbers of another one.
-const idBits = 24
-
-// Fleet returns what its gateway is configured with.
+// Fleet returns the fleet for the gateway's configuration.
 func (r *Replica) Fleet() *gateway.Fleet {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(r.fleet.ID)) // it never fails
-	c := &gateway.Fleet{Replica: r.fleet.ID, First: int64(h.Sum32()>>12) << idBits, Tell: r.tell}
+	c := &gateway.Fleet{Replica: r.fleet.ID, First: first(r.fleet.ID), Outcomes: outcomes{r.outcomes}, Lives: r.fleet.Lives}
 	if r.kv != nil {
 		c.Answers = &answers{kv: r.kv, fleet: r.fleet}
 	}
 	return c
 }
 
-// Join begins to tell and to hear. t may be nil.
+// Join starts the exchange with the other replicas. t may be nil.
 func (r *Replica) Join(g *gateway.Gateway, t *tenant.Table) {
+	r.mu.Lock()
 	r.Gateway, r.tenants = g, t
+	r.mu.Unlock()
 	f := r.fleet
-	fleet.On(f, heldKind, func(_ string, entries []json.RawMessage) {
-		for _, e := range entries {
-			g.Hear(e)
-		}
-	})
-	fleet.On(f, usedKind, r.heardUse)
-	fleet.On(f, lookKind, r.heardLook)
-	fleet.On(f, waitsKind, r.heardWaits)
+	r.used = fleet.NewMap(f, "used", fleet.Options[tenant.Use]{MaxTTL: useLasts, OfOne: 2000, OfAll: 20_000, Changed: r.heardUse})
+	r.pausing.Lock()
+	r.pauses = fleet.NewMap(f, "pauses", fleet.Options[bool]{MaxTTL: pauseLasts, OfOne: 256, OfAll: 1024, Common: true, Outlives: true, Changed: r.heardPause})
+	r.pausing.Unlock()
+	r.waits = fleet.NewMap(f, "waits", fleet.Options[gateway.Wait]{MaxTTL: waitsLast, OfOne: mostWaits, OfAll: 5 * mostWaits})
+	if t != nil {
+		t.HeldElsewhere(r.heldElsewhere)
+	}
 	fleet.On(f, actKind, r.heardAct)
 	fleet.On(f, actedKind, r.heardActed)
-	fleet.On(f, actOnKind, r.heardActOn)
-	fleet.On(f, pausesKind, r.heardPauses)
-	f.OnChange(func() { g.SetMembers(f.Members()) })
-	g.SetMembers(f.Members())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ticker = f.Clock.AfterFunc(tick, r.tick)
 }
 
-// Leave sends what is still to be told. Call it when the gateway has ended, before the fleet is left.
+// Leave reverses Join. Call it when the gateway has ended, before the fleet is left.
 func (r *Replica) Leave() {
-	r.flush()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
@@ -106,37 +102,23 @@ func (r *Replica) Leave() {
 	}
 }
 
-// tell tells the others an entry, soon and together with others.
-func (r *Replica) tell(entry []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed || len(r.entries) == maxEntries {
-		return
-	}
-	r.entries = append(r.entries, entry)
-	if r.sending == nil {
-		r.sending = r.fleet.Clock.AfterFunc(collecting, r.flush)
-	}
+type outcomes struct{ *fleet.Map[gateway.Outcome] }
+
+func (o outcomes) Lookup(key string) (outcome gateway.Outcome, at time.Time, known bool) {
+	e, known := o.Get(key)
+	return e.Value, e.At, known
 }
 
-// flush sends the entries. Without a connection they are lost: when there is one again, everything is told anew.
-func (r *Replica) flush() {
+// heardOutcome passes an outcome that another replica has delivered to the gateway.
+func (r *Replica) heardOutcome(e fleet.Entry[gateway.Outcome]) {
 	r.mu.Lock()
-	all := r.entries
-	r.entries, r.sending = nil, nil
+	g := r.Gateway
 	r.mu.Unlock()
-	for len(all) > 0 {
-		n, size := 0, 0
-		for n < len(all) && (n == 0 || size+len(all[n]) <= batch) {
-			size += len(all[n])
-			n++
-		}
-		_ = r.fleet.Send(heldKind, all[:n])
-		all = all[n:]
+	if g != nil && e.Gone {
+		g.Delivered(e.Key)
 	}
 }
 
-// tick tells what was used and what is paused, and what waits while another replica shows that.
 func (r *Replica) tick() {
 	r.mu.Lock()
 	if r.closed {
@@ -144,25 +126,75 @@ func (r *Replica) tick() {
 		return
 	}
 	r.ticker.Reset(tick)
-	now := r.fleet.Clock.Now()
-	shown, paused := r.looks.isShown(now), r.pauses.due(now)
 	r.mu.Unlock()
-	if paused != nil {
-		_ = r.fleet.Send(pausesKind, paused)
+	r.keepPauses()
+	if r.fleet.Number() == 1 {
+		return
 	}
-	if r.tenants != nil && r.fleet.Number() > 1 {
-		if used := r.tenants.Report(); len(used) > 0 {
-			_ = r.fleet.Send(usedKind, used)
+	r.putWaits()
+	if r.tenants != nil {
+		for name, use := range r.tenants.Report() {
+			r.used.Put(name, use, useLasts)
 		}
-	}
-	if shown {
-		r.sendWaits()
 	}
 }
 
-// heardUse counts what tokens have used at another replica.
-func (r *Replica) heardUse(from string, used map[string]tenant.Use) {
-	if r.tenants != nil {
-		r.tenants.Hear(from, used, r.fleet.Clock.Now())
+func (r *Replica) heardUse(e fleet.Entry[tenant.Use]) {
+	if r.tenants != nil && !e.Gone {
+		r.tenants.Hear(e.Key, e.Value, r.fleet.Clock.Now())
 	}
+}
+
+func (r *Replica) heldElsewhere(token string) (n int) {
+	for e := range r.used.Others(token) {
+		n += min(max(e.Value.Held, 0), 1<<20)
+	}
+	return n
+}
+
+const (
+	mostWaits = 5000                // of one replica, the oldest
+	waitsLast = 31 * 24 * time.Hour // unless they end, or their replica goes
+	textBound = 256
+)
+
+// Waits returns the requests that wait for their answer anywhere in the fleet, the oldest first. Those of other
+// replicas are a second old.
+func (r *Replica) Waits() []gateway.Wait {
+	all := r.Gateway.Waits()
+	for _, e := range r.waits.All() {
+		if e.Owner != r.fleet.ID {
+			w := shown(e.Value)
+			w.Replica = e.Owner
+			all = append(all, w)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b gateway.Wait) int {
+		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
+func (r *Replica) putWaits() {
+	waits := map[string]bool{}
+	all := r.Gateway.Waits()
+	for _, w := range all[:min(len(all), mostWaits)] {
+		key := strconv.FormatInt(w.ID, 10)
+		waits[key] = true
+		w = shown(w)
+		if e, known := r.waits.Get(key); !known || !reflect.DeepEqual(e.Value, w) {
+			r.waits.Put(key, w, waitsLast)
+		}
+	}
+	for _, e := range r.waits.All() {
+		if e.Owner == r.fleet.ID && !waits[e.Key] {
+			r.waits.Delete(e.Key)
+		}
+	}
+}
+
+// shown returns a wait as other replicas show it.
+func shown(w gateway.Wait) gateway.Wait {
+	w.Outage, w.Parent, w.Fault = breaker.Outage{}, "", w.Fault.Shared(textBound)
+	return w
 }

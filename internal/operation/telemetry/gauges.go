@@ -10,13 +10,12 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/metrics"
 )
 
-// gauges have the current state of the gateway and of conversations. A gauge without a value is left out.
+// gauges are the current state of the gateway and of conversations. A gauge without a value is omitted.
 type gauges struct {
 	waiting, held, outage, degraded, model, paused *metrics.Gauges
 	firstByte, remaining                           *metrics.Gauges
 }
 
-// newGauges adds the gauges.
 func newGauges(to *metrics.Registry) *gauges {
 	gauge := func(name, help string, more ...string) *metrics.Gauges {
 		return to.Gauges(namespace+name, help, append([]string{"face", "upstream"}, more...)...)
@@ -34,8 +33,8 @@ func newGauges(to *metrics.Registry) *gauges {
 }
 
 // gateway sets the gauges of the gateway. Every upstream has those that are not about a model.
-func (g *gauges) gateway(s *metrics.Scrape, b Board, h *history.History, bounded func(labels) labels) {
-	now, waiting, held := time.Now(), make(map[string]int), make(map[string]int)
+func (g *gauges) gateway(s *metrics.Scrape, b Board, h *history.History, bounded func(upstream, model string) string) {
+	now, waiting, held := time.Now(), make(map[string]float64), make(map[string]float64)
 	for _, w := range b.Waits() {
 		waiting[w.Upstream]++
 		if w.Held {
@@ -43,28 +42,27 @@ func (g *gauges) gateway(s *metrics.Scrape, b Board, h *history.History, bounded
 		}
 	}
 	for _, u := range b.Upstreams() {
-		set := func(to *metrics.Gauges, v int) { s.Set(to, float64(v), gatewayFace, u.Name) }
-		set(g.waiting, waiting[u.Name])
-		set(g.held, held[u.Name])
-		set(g.paused, oneIf(!u.Breaker.Paused.IsZero()))
+		s.Set(g.waiting, waiting[u.Name], gatewayFace, u.Name)
+		s.Set(g.held, held[u.Name], gatewayFace, u.Name)
+		s.Set(g.paused, oneIf(!u.Breaker.Paused.IsZero()), gatewayFace, u.Name)
 		health := h.Health(u.Name, u.Breaker, now)
 		g.condition(s, gatewayFace, u.Name, health.Condition)
-		for _, m := range health.Failing { // names that are too many share one
-			s.Set(g.model, 1, gatewayFace, u.Name, bounded(labels{gatewayFace, u.Name, m}).model)
+		for _, m := range health.Failing {
+			s.Set(g.model, 1, gatewayFace, u.Name, bounded(u.Name, m))
 		}
 		g.learned(s, u, bounded)
 		g.limits(s, u, bounded)
 	}
 }
 
-// limits sets what is left of the limits of an upstream. A limit of all models has no model.
-func (g *gauges) limits(s *metrics.Scrape, u gateway.Health, bounded func(labels) labels) {
+// limits sets the remaining limits of an upstream. A limit of all models has no model.
+func (g *gauges) limits(s *metrics.Scrape, u gateway.Health, bounded func(upstream, model string) string) {
 	type limit struct{ model, name string }
 	least := map[limit]float64{}
 	for _, h := range u.Limits {
 		model := ""
 		if h.Model != "" {
-			model = bounded(labels{gatewayFace, u.Name, h.Model}).model
+			model = bounded(u.Name, h.Model)
 		}
 		for _, l := range h.Limits {
 			of, left := limit{model, l.Name}, 1-l.Used
@@ -78,17 +76,15 @@ func (g *gauges) limits(s *metrics.Scrape, u gateway.Health, bounded func(labels
 	}
 }
 
-// condition sets the gauges about the outages of an upstream.
 func (g *gauges) condition(s *metrics.Scrape, face, upstream string, c history.Condition) {
-	s.Set(g.outage, float64(oneIf(c == history.Down)), face, upstream)
-	s.Set(g.degraded, float64(oneIf(c == history.Degraded)), face, upstream)
+	s.Set(g.outage, oneIf(c == history.Down), face, upstream)
+	s.Set(g.degraded, oneIf(c == history.Degraded), face, upstream)
 }
 
-// learned sets the learned limits of an upstream.
-func (g *gauges) learned(s *metrics.Scrape, u gateway.Health, bounded func(labels) labels) {
+func (g *gauges) learned(s *metrics.Scrape, u gateway.Health, bounded func(upstream, model string) string) {
 	longest := map[string]time.Duration{}
 	for _, l := range u.Learned {
-		model := bounded(labels{gatewayFace, u.Name, l.Model}).model
+		model := bounded(u.Name, l.Model)
 		longest[model] = max(longest[model], l.Limit)
 	}
 	for model, limit := range longest {
@@ -96,19 +92,20 @@ func (g *gauges) learned(s *metrics.Scrape, u gateway.Health, bounded func(label
 	}
 }
 
-// ShowTurns adds gauges of the turns in conversations that wait to the metrics, and of the outages of their providers.
-// upstreams lists these, with the number of turns that wait for each. It must be called at most once.
+// ShowTurns adds gauges of waiting turns in conversations, and of the outages of their providers. upstreams lists
+// the providers, each with the number of turns that wait for it. It must be called at most once.
 func (t *Telemetry) ShowTurns(upstreams func() iter.Seq2[breaker.State, int], h *history.History) {
 	const face = ConversationFace
 	t.registry.OnScrape(func(s *metrics.Scrape) {
 		for u, waiting := range upstreams() {
-			s.Set(t.gauges.waiting, float64(waiting), face, u.Name)
-			t.gauges.condition(s, face, u.Name, h.Health(history.ConversationUpstream(u.Name), u, time.Now()).Condition)
+			provider := history.Provider(u.Name)
+			s.Set(t.gauges.waiting, float64(waiting), face, provider)
+			t.gauges.condition(s, face, provider, h.Health(u.Name, u, time.Now()).Condition)
 		}
 	})
 }
 
-func oneIf(b bool) int {
+func oneIf(b bool) float64 {
 	if b {
 		return 1
 	}

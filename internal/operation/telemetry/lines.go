@@ -8,7 +8,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/brief"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -34,7 +34,6 @@ func report(log *slog.Logger, e *gateway.Event) {
 	}
 }
 
-// progress logs what happens to a request besides faults.
 func progress(log *slog.Logger, e *gateway.Event) {
 	switch {
 	case e.Joined != 0:
@@ -50,7 +49,7 @@ func progress(log *slog.Logger, e *gateway.Event) {
 	case e.Completed.Unjoined:
 		about(log, &e.Call, nil).Warn("answer broke off, and what came then did not continue its text")
 	case e.Completed.Again != 0:
-		about(log, &e.Call, nil).Info("completed an answer that had broken off", "again", e.Completed.Again, "resumed", e.Completed.Resumed, "discardedTokens", e.Completed.Discarded, "text", e.Completed.Text)
+		about(log, &e.Call, nil).Info("completed an answer that had broken off", "again", e.Completed.Again, "discardedTokens", e.Completed.Discarded, "text", e.Completed.Text)
 	case e.Unshared != nil:
 		unshared(about(log, &e.Call, nil), e.Unshared)
 	case e.Replayed != 0:
@@ -58,7 +57,7 @@ func progress(log *slog.Logger, e *gateway.Event) {
 	}
 }
 
-// unshared logs that an answer for a client that has left is not for all of a fleet.
+// unshared logs that an answer for a client that has left is not available to the whole fleet.
 func unshared(log *slog.Logger, u *gateway.Unshared) {
 	if u.Err != nil {
 		log = log.With("error", u.Err.Error())
@@ -70,7 +69,6 @@ func unshared(log *slog.Logger, u *gateway.Unshared) {
 	log.Warn("sent again, since the answer that an identical request had left is at another gateway", "replica", u.Replica)
 }
 
-// crossed logs that a limit of an upstream is nearly used up.
 func crossed(log *slog.Logger, e *gateway.Event) {
 	l := e.Crossed.Limit
 	log = log.With("upstream", e.Crossed.Upstream, "limit", l.Name, "used", strconv.FormatFloat(100*l.Used, 'f', 0, 64)+"%")
@@ -83,7 +81,6 @@ func crossed(log *slog.Logger, e *gateway.Event) {
 	log.Info("limit of the upstream is nearly used up")
 }
 
-// about adds the request and its fault; nil: it has none.
 func about(log *slog.Logger, c *gateway.Call, f *fault.Error) *slog.Logger {
 	if isTurn(c) {
 		log = log.With("face", c.Face, "turn", c.Turn, "upstream", c.Upstream, "model", c.Model)
@@ -99,7 +96,7 @@ func about(log *slog.Logger, c *gateway.Call, f *fault.Error) *slog.Logger {
 	return log
 }
 
-// sessionName is what the log calls the conversation of a call: a client's session, or one that is stored here.
+// sessionName is the log's name of a call's conversation: a client's session, or one that is stored here.
 func sessionName(c *gateway.Call) string {
 	if isTurn(c) {
 		return "conversation"
@@ -107,9 +104,8 @@ func sessionName(c *gateway.Call) string {
 	return "session"
 }
 
-// waited adds the retries and the waited time.
 func waited(log *slog.Logger, retries int, waited time.Duration) *slog.Logger {
-	return log.With("retries", retries, "waited", waited.Round(time.Millisecond).String())
+	return log.With("retries", retries, "waited", text.Exact(waited))
 }
 
 // retrying logs a retry. If the first try got no answer it adds advice, because the address may be wrong.
@@ -152,8 +148,8 @@ func failure(log *slog.Logger, e *gateway.Event, failed turn.Error) {
 	}
 }
 
-// left logs that the client has left, with the fault for which it had waited. A client that leaves a request
-// without one is nothing to note.
+// left logs that the client has left, with the fault for which it had waited. A client that leaves before any fault
+// is not worth a line.
 func left(log *slog.Logger, c *gateway.Call, failed turn.Error) {
 	last, _ := errors.AsType[*fault.Error](failed.Fault.Err)
 	if last != nil || failed.Retries > 0 {
@@ -174,12 +170,11 @@ func advice(e *gateway.Event, failed turn.Error) string {
 	case failed.Fault.Status == 0:
 		return unanswered(&e.Call, failed.Fault)
 	case failed.Stop == policy.RetryAfterTooLong:
-		return "send the request again in " + brief.Duration(wait.Round(time.Second)) + ", as the provider asks"
+		return "send the request again in " + text.Duration(wait.Round(time.Second)) + ", as the provider asks"
 	}
 	return "send the request again later, or choose a longer --policy"
 }
 
-// unanswered is the advice for an upstream that does not answer.
 func unanswered(c *gateway.Call, f *fault.Error) string {
 	if isTurn(c) {
 		return "check that the provider is reachable, or set another base URL for it"

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
@@ -20,19 +19,16 @@ const (
 	otherModel = "other"
 )
 
-// namespace begins the names of all metrics.
 const namespace = "ridethrough_"
 
 // answered is the kind label of a try that did not fail.
 const answered = "none"
 
-// The buckets of the histograms, in seconds.
 var (
 	contentBuckets = []float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
 	waitBuckets    = []float64{1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 28800}
 )
 
-// counts has the metrics that count events.
 type counts struct {
 	requests, recovered, left, switched *metrics.Counters // by face, upstream and model
 	resent, detached, replayed, silent  *metrics.Counters // likewise
@@ -42,18 +38,15 @@ type counts struct {
 	gaveUp, brokeOff                    *metrics.Counters // likewise
 	content, waited, queueTime          *metrics.Histograms
 
-	last atomic.Pointer[series] // that was found: an event is followed by one of the same labels, as a rule
-
-	mu     sync.RWMutex
+	mu     sync.Mutex
 	models map[string]bool
 	series map[labels]*series
 }
 
-// labels are those of a metric.
 type labels struct{ face, upstream, model string }
 
-// of returns the counter with these labels and those in which it has more.
-func (l labels) of(v *metrics.Counters, more ...string) *metrics.Counter {
+// of returns the counter with these labels and additional ones.
+func (l labels) of(v *metrics.Counters, more ...string) metrics.Counter {
 	return v.With(append([]string{l.face, l.upstream, l.model}, more...)...)
 }
 
@@ -63,7 +56,6 @@ const gatewayFace = "gateway"
 // ConversationFace is the label of turns in the conversations of a server.
 const ConversationFace = "conversation"
 
-// faceOf returns the label of where a call comes from.
 func faceOf(c *gateway.Call) string { return cmp.Or(c.Face, gatewayFace) }
 
 // isTurn reports whether a call is a turn of an agent, which asks models as often as it needs.
@@ -71,12 +63,11 @@ func isTurn(c *gateway.Call) bool { return c.Face != "" }
 
 // series has the metrics of every request, looked up once.
 type series struct {
-	labels             labels
-	requests, answered *metrics.Counter
-	content, waited    *metrics.Histogram
+	labels
+	requests, answered metrics.Counter
+	content, waited    metrics.Histogram
 }
 
-// newCounts adds the metrics.
 func newCounts(to *metrics.Registry, version string) *counts {
 	m := &counts{models: make(map[string]bool), series: make(map[labels]*series)}
 	counter := func(name, help string, more ...string) *metrics.Counters {
@@ -110,38 +101,37 @@ func newCounts(to *metrics.Registry, version string) *counts {
 	return m
 }
 
-// watch records an event.
 func (m *counts) watch(e *gateway.Event) {
-	s, p := m.find(labels{faceOf(&e.Call), e.Call.Upstream, e.Call.Model})
+	s := m.find(labels{faceOf(&e.Call), e.Call.Upstream, e.Call.Model})
 	if e.Try.N > 0 {
-		m.tried(e, s, p)
+		m.tried(e, s)
 	}
 	if e.Resent {
-		p.of(m.resent).Inc()
+		s.of(m.resent).Inc()
 	}
 	if e.Admitted > 0 {
-		p.of(m.queued).Inc()
-		m.queueTime.With(p.face, p.upstream).Observe(e.Admitted.Seconds())
+		s.of(m.queued).Inc()
+		m.queueTime.With(s.face, s.upstream).Observe(e.Admitted.Seconds())
 	}
 	if e.Detached {
-		p.of(m.detached).Inc()
+		s.of(m.detached).Inc()
 	}
 	if e.Replayed != 0 {
-		p.of(m.replayed).Inc()
+		s.of(m.replayed).Inc()
 	}
-	m.again(e.Completed, p)
+	m.again(e.Completed, s)
 	switch event := e.Event.(type) {
 	case turn.Start:
 		s.requests.Inc()
 	case turn.Retry:
-		p.of(m.retries, kind(event.Fault)).Inc()
+		s.of(m.retries, kind(event.Fault)).Inc()
 	case turn.Switched:
-		p.of(m.switched).Inc()
+		s.of(m.switched).Inc()
 	case turn.Recovered:
-		p.of(m.recovered).Inc()
+		s.of(m.recovered).Inc()
 		s.waited.Observe(event.Waited.Seconds())
 	case turn.Error:
-		m.failed(&e.Call, event, s, p)
+		m.failed(&e.Call, event, s)
 	case turn.Sealed:
 		if event.TimeToFirstToken > 0 { // of a turn
 			s.content.Observe(event.TimeToFirstToken.Seconds())
@@ -149,46 +139,46 @@ func (m *counts) watch(e *gateway.Event) {
 	}
 }
 
-// again counts an answer that was asked for again after its first content.
-func (m *counts) again(c gateway.Completed, p labels) {
+// again counts an answer that was requested again after its first content.
+func (m *counts) again(c gateway.Completed, s *series) {
 	switch {
 	case c.Unjoined:
-		p.of(m.unjoined).Inc()
+		s.of(m.unjoined).Inc()
 	case c.Again > 0:
-		p.of(m.completed).Inc()
+		s.of(m.completed).Inc()
 	}
 	if c.Discarded > 0 {
-		p.of(m.discarded).Add(uint64(c.Discarded))
+		s.of(m.discarded).Add(float64(c.Discarded))
 	}
 }
 
-// failed counts a request or an answer that has failed, and the wait of a request without an answer.
-func (m *counts) failed(c *gateway.Call, e turn.Error, s *series, p labels) {
+// failed counts a failed request or answer, and the wait of a request without an answer.
+func (m *counts) failed(c *gateway.Call, e turn.Error, s *series) {
 	switch {
 	case e.Committed():
-		p.of(m.brokeOff, kind(e.Fault)).Inc()
+		s.of(m.brokeOff, kind(e.Fault)).Inc()
 		return
 	case e.Left():
-		p.of(m.left).Inc()
+		s.of(m.left).Inc()
 	case e.Stop != "" || isTurn(c): // else the gateway is closed
-		p.of(m.gaveUp, kind(e.Fault)).Inc()
+		s.of(m.gaveUp, kind(e.Fault)).Inc()
 	}
 	if e.Waited > 0 {
 		s.waited.Observe(e.Waited.Seconds())
 	}
 }
 
-// tried counts a try, and the time to the first content where it was answered.
-func (m *counts) tried(e *gateway.Event, s *series, p labels) {
+// tried counts a try, and the time to the first content if it was answered.
+func (m *counts) tried(e *gateway.Event, s *series) {
 	try := e.Try
 	switch {
 	case try.Shared:
-		p.of(m.shared, kind(try.Fault)).Inc()
+		s.of(m.shared, kind(try.Fault)).Inc()
 	case try.Fault != nil:
 		if code := try.Fault.Code; code == fault.Silence || code == fault.SilentTry {
-			p.of(m.silent).Inc()
+			s.of(m.silent).Inc()
 		}
-		p.of(m.tries, kind(try.Fault)).Inc()
+		s.of(m.tries, kind(try.Fault)).Inc()
 	default:
 		s.answered.Inc()
 		if !isTurn(&e.Call) { // its seal has the time of the first of its answers
@@ -197,7 +187,6 @@ func (m *counts) tried(e *gateway.Event, s *series, p labels) {
 	}
 }
 
-// kind returns a fault's kind as a label.
 func kind(f *fault.Error) string {
 	if f == nil {
 		return answered
@@ -205,36 +194,14 @@ func kind(f *fault.Error) string {
 	return f.Kind.String()
 }
 
-// bounded returns labels of which there are not too many.
-func (m *counts) bounded(l labels) labels {
-	_, l = m.find(l)
-	return l
+// bounded returns the label of a model: excess names share one.
+func (m *counts) bounded(upstream, model string) string {
+	return m.find(labels{gatewayFace, upstream, model}).model
 }
 
-// find returns the series of labels, and the labels that it has.
-func (m *counts) find(p labels) (*series, labels) {
-	if s := m.last.Load(); s != nil && s.labels == p {
-		return s, p
-	}
-	if len(p.model) > nameBound {
-		p.model = p.model[:nameBound]
-	}
-	p.model = strings.ToValidUTF8(p.model, "?")
-	m.mu.RLock()
-	if len(m.models) >= modelBound && !m.models[p.model] {
-		p.model = otherModel
-	}
-	s := m.series[p]
-	m.mu.RUnlock()
-	if s == nil {
-		s = m.add(p)
-	}
-	m.last.Store(s)
-	return s, s.labels
-}
-
-// add creates the series of labels.
-func (m *counts) add(p labels) *series {
+// find returns the series of labels, whose model is bounded.
+func (m *counts) find(p labels) *series {
+	p.model = strings.ToValidUTF8(p.model[:min(len(p.model), nameBound)], "?")
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -244,14 +211,16 @@ func (m *counts) add(p labels) *series {
 	default:
 		p.model = otherModel
 	}
-	if m.series[p] == nil {
-		m.series[p] = &series{
+	s := m.series[p]
+	if s == nil {
+		s = &series{
 			labels:   p,
 			requests: p.of(m.requests),
 			answered: p.of(m.tries, answered),
 			content:  m.content.With(p.face, p.upstream),
 			waited:   m.waited.With(p.face, p.upstream),
 		}
+		m.series[p] = s
 	}
-	return m.series[p]
+	return s
 }

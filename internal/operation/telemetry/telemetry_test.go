@@ -22,13 +22,12 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
-	"github.com/ridethrough/ridethrough/internal/operation/telemetry/tracing"
-	"github.com/ridethrough/ridethrough/internal/operation/telemetry/tracing/tracingtest"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/transport"
@@ -299,7 +298,7 @@ func TestMetrics_SeriesAreBounded(t *testing.T) {
 }
 
 func TestTelemetry_IsSafeForConcurrentUse(t *testing.T) {
-	tel := watching(t, telemetry.Config{Spans: &tracingtest.Exporter{}, Log: slog.New(slog.DiscardHandler)})
+	tel := watching(t, telemetry.Config{Spans: tracetest.NewSpanRecorder(), Log: slog.New(slog.DiscardHandler)})
 	tel.Show(board{}, nil)
 	var all sync.WaitGroup
 	for i := range 20 {
@@ -333,21 +332,18 @@ func scraped(t *testing.T, tel *telemetry.Telemetry) prometheus.Gatherer {
 }
 
 // spansOf returns the spans of a story.
-func spansOf(t *testing.T, events ...gateway.Event) []tracing.Span {
+func spansOf(t *testing.T, events ...gateway.Event) tracetest.SpanStubs {
 	t.Helper()
-	kept := &tracingtest.Exporter{}
-	tel := watching(t, telemetry.Config{Spans: kept, Version: "v1"}, events...)
-	if err := tel.Close(t.Context()); err != nil {
-		t.Fatalf("close: %v", err)
-	}
-	return kept.Spans()
+	kept := tracetest.NewSpanRecorder()
+	watching(t, telemetry.Config{Spans: kept, Version: "v1"}, events...)
+	return tracetest.SpanStubsFromReadOnlySpans(kept.Ended())
 }
 
 // attributes writes a span's attributes, in the order in which they were set.
-func attributes(s tracing.Span) string {
+func attributes(s tracetest.SpanStub) string {
 	var all []string
 	for _, a := range s.Attributes {
-		all = append(all, fmt.Sprintf("%s=%v", a.Key, a.Value))
+		all = append(all, fmt.Sprintf("%s=%s", a.Key, a.Value.String()))
 	}
 	return strings.Join(all, " ")
 }
@@ -358,11 +354,11 @@ func TestTraces_TriesAreChildrenOfTheCall(t *testing.T) {
 		t.Fatalf("%d spans: the call and three requests that were sent", len(spans))
 	}
 	root := spans[3]
-	if root.Name != "chat gpt-5" || root.Parent.SpanID.String() != "00f067aa0ba902b7" || root.TraceID.String() != "4bf92f3577b34da6a3ce929d0e0e4736" {
-		t.Errorf("%s, child of %s", root.Name, root.Parent.SpanID)
+	if root.Name != "chat gpt-5" || root.Parent.SpanID().String() != "00f067aa0ba902b7" || root.SpanContext.TraceID().String() != "4bf92f3577b34da6a3ce929d0e0e4736" {
+		t.Errorf("%s, child of %s", root.Name, root.Parent.SpanID())
 	}
-	if !root.Start.Equal(noon) || !root.End.Equal(noon.Add(20*time.Second)) {
-		t.Errorf("from %v to %v", root.Start, root.End)
+	if !root.StartTime.Equal(noon) || !root.EndTime.Equal(noon.Add(20*time.Second)) {
+		t.Errorf("from %v to %v", root.StartTime, root.EndTime)
 	}
 	want := "gen_ai.operation.name=chat gen_ai.provider.name=openai gen_ai.request.stream=true ridethrough.request=17 ridethrough.upstream=work " +
 		"gen_ai.request.model=gpt-5 gen_ai.conversation.id=s-1 gen_ai.response.time_to_first_chunk=19 ridethrough.retries=3 ridethrough.waited=15 http.response.status_code=200"
@@ -374,12 +370,12 @@ func TestTraces_TriesAreChildrenOfTheCall(t *testing.T) {
 		"ridethrough.upstream=work gen_ai.request.model=gpt-5 http.request.method=POST http.request.resend_count=1 error.type=overloaded http.response.status_code=529",
 		"ridethrough.upstream=work gen_ai.request.model=gpt-5 http.request.method=POST http.request.resend_count=3",
 	} {
-		if got := attributes(spans[i]); got != want || spans[i].Parent.SpanID != root.SpanID {
+		if got := attributes(spans[i]); got != want || spans[i].Parent.SpanID() != root.SpanContext.SpanID() {
 			t.Errorf("try %d: %s", i, got)
 		}
 	}
-	if s := spans[1]; !s.Start.Equal(noon.Add(6*time.Second)) || !s.End.Equal(noon.Add(7*time.Second)) {
-		t.Errorf("a try from %v to %v", s.Start, s.End)
+	if s := spans[1]; !s.StartTime.Equal(noon.Add(6*time.Second)) || !s.EndTime.Equal(noon.Add(7*time.Second)) {
+		t.Errorf("a try from %v to %v", s.StartTime, s.EndTime)
 	}
 }
 

@@ -21,12 +21,12 @@ import (
 type Table struct {
 	counts counts
 
-	mu    sync.Mutex
-	all   map[string]*Account // by the token's name
-	heard map[string]heard    // by the other gateway's name
+	mu        sync.Mutex
+	all       map[string]*Account    // by the token's name
+	elsewhere func(token string) int // requests that wait at other gateways
 }
 
-// maxAccounts is how many are kept: more than a file can have tokens, as tokens come and go.
+// maxAccounts bounds the accounts: more than a file can have tokens, since tokens come and go.
 const maxAccounts = 2000
 
 // Account is what one token has used. Its methods may be called concurrently.
@@ -43,19 +43,19 @@ type Account struct {
 
 // New returns a table that counts in a registry.
 func New(to *metrics.Registry) *Table {
-	t := &Table{all: map[string]*Account{}, heard: map[string]heard{}}
+	t := &Table{all: map[string]*Account{}, elsewhere: func(string) int { return 0 }}
 	t.counts = newCounts(to, t)
 	return t
 }
 
-// Refusal is why a request is not let through.
+// Refusal is why a request was refused.
 type Refusal struct {
 	Limit string        // rpm, tpm or holds
 	Text  string        // in a sentence without a full stop
 	Wait  time.Duration // until the next one may be
 }
 
-// Admit counts a request of a token; refused: it is beyond a limit, and not counted.
+// Admit counts a request of a token; refused: it exceeds a limit and is not counted.
 func (t *Table) Admit(token access.Token, now time.Time) (a *Account, refused *Refusal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,7 +89,6 @@ func (t *Table) account(name string) *Account {
 	return a
 }
 
-// refuse counts a refusal.
 func (a *Account) refuse(limit, permits string, wait time.Duration) *Refusal {
 	a.table.counts.refused.With(a.name, limit).Inc()
 	wait = (wait + time.Second - time.Millisecond).Truncate(time.Second) // up, but not for what rounding adds
@@ -99,13 +98,13 @@ func (a *Account) refuse(limit, permits string, wait time.Duration) *Refusal {
 // Name returns the token's name. It implements gateway.Tenant.
 func (a *Account) Name() string { return a.name }
 
-// Hold takes a place for a request that waits, and returns what frees it; nil: all of them are taken. It implements
-// gateway.Tenant.
+// Hold reserves a place for a waiting request. It returns a function that releases the place, or nil if all are
+// taken. It implements gateway.Tenant.
 func (a *Account) Hold() (release func()) {
 	t := a.table
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if most := a.limits.Holds; most > 0 && a.held+t.heldElsewhere(a.name) >= most {
+	if most := a.limits.Holds; most > 0 && a.held+t.elsewhere(a.name) >= most {
 		t.counts.refused.With(a.name, "holds").Inc()
 		return nil
 	}
@@ -117,8 +116,8 @@ func (a *Account) Hold() (release func()) {
 	})
 }
 
-// Used counts the tokens of an answer. Those that were read from a prompt cache count for no limit where the provider
-// counts them apart. It implements gateway.Tenant.
+// Used counts the tokens of an answer. Tokens that were read from a prompt cache count for no limit where the
+// provider counts them separately. It implements gateway.Tenant.
 func (a *Account) Used(c ratelimit.Charged) {
 	t := a.table
 	t.counts.used(a.name, c)
@@ -129,8 +128,7 @@ func (a *Account) Used(c ratelimit.Charged) {
 	a.total.Tokens += n
 }
 
-// rate is how much of a limit a minute is used at the moment: what was used less what a minute's limit has given
-// back since.
+// rate is the current use of a limit per minute: what was used, less what has been restored since.
 type rate struct {
 	used float64
 	at   time.Time
@@ -144,7 +142,7 @@ func (r *rate) now(limit int, now time.Time) {
 	}
 }
 
-// add counts what is used of a limit; 0: there is none, and nothing is counted.
+// add counts the use of a limit; nothing if the limit is 0.
 func (r *rate) add(limit int, n float64, now time.Time) {
 	if limit == 0 {
 		*r = rate{}
@@ -154,8 +152,8 @@ func (r *rate) add(limit int, n float64, now time.Time) {
 	r.used += n
 }
 
-// until returns when there is room for n more, or for anything at all if n is 0: the tokens of an answer are known
-// only after it. It is 0 if there is.
+// until returns when there is room for n more, or for anything at all if n is 0, since the tokens of an answer are
+// known only afterwards. It returns 0 if there is room now.
 func (r *rate) until(limit int, n float64, now time.Time) time.Duration {
 	r.now(limit, now)
 	const little = 1e-9 // that rounding may add
@@ -164,4 +162,88 @@ func (r *rate) until(limit int, n float64, now time.Time) time.Duration {
 		return 0
 	}
 	return max(time.Millisecond, time.Duration(over/float64(limit)*float64(time.Minute)))
+}
+
+// counts has the metrics by token. Its names come from the file of tokens, never from a client.
+type counts struct {
+	requests, refused, tokens *metrics.Counters
+}
+
+func newCounts(to *metrics.Registry, t *Table) counts {
+	c := counts{
+		requests: to.Counters("ridethrough_token_requests_total", "Requests to the APIs, by the name of the client's token.", "token"),
+		refused:  to.Counters("ridethrough_token_refused_total", "Requests refused for a limit of the client's token: rpm, tpm or holds.", "token", "limit"),
+		tokens:   to.Counters("ridethrough_token_used_tokens_total", "Tokens of answers, as their providers state them, by the name of the client's token. cached: read from a prompt cache and counted apart.", "token", "kind"),
+	}
+	held := to.Gauges("ridethrough_token_held_requests", "Requests that wait for their provider, by the name of the client's token.", "token")
+	to.OnScrape(func(s *metrics.Scrape) {
+		for name, n := range t.heldHere() {
+			s.Set(held, float64(n), name)
+		}
+	})
+	return c
+}
+
+func (c *counts) used(token string, used ratelimit.Charged) {
+	for kind, n := range map[string]float64{"input": used.Input, "cached": used.Cached, "output": used.Output} {
+		if n > 0 {
+			c.tokens.With(token, kind).Add(n)
+		}
+	}
+}
+
+func (t *Table) heldHere() map[string]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	held := make(map[string]int, len(t.all))
+	for name, a := range t.all {
+		held[name] = a.held
+	}
+	return held
+}
+
+// Use is what a token has used.
+type Use struct {
+	Requests int     `json:"requests,omitzero"`
+	Tokens   float64 `json:"tokens,omitzero"`
+	Held     int     `json:"held,omitzero"` // at the moment, not since the last report
+
+	Limits access.Limits `json:"limits,omitzero"` // of the token there
+}
+
+// Report returns what was used here since the last report, by the tokens' names, for the other gateways of the
+// fleet. It omits a token that has used nothing, unless its requests wait.
+func (t *Table) Report() map[string]Use {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := map[string]Use{}
+	for name, a := range t.all {
+		use := Use{Requests: a.total.Requests - a.told.Requests, Tokens: a.total.Tokens - a.told.Tokens, Held: a.held}
+		if use != (Use{}) || a.told.Held > 0 {
+			use.Limits = a.limits
+			all[name] = use
+		}
+		a.told = a.total
+		a.told.Held = a.held
+	}
+	return all
+}
+
+// Hear counts what another gateway has reported for a token.
+func (t *Table) Hear(token string, use Use, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := t.account(token)
+	if a.limits == (access.Limits{}) {
+		a.limits = use.Limits // no request has had the token here so far
+	}
+	a.requests.add(a.limits.Requests, float64(max(use.Requests, 0)), now)
+	a.tokens.add(a.limits.Tokens, max(use.Tokens, 0), now)
+}
+
+// HeldElsewhere sets the function that returns how many requests of a token wait at other gateways.
+func (t *Table) HeldElsewhere(held func(token string) int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.elsewhere = held
 }

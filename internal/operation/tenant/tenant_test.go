@@ -19,7 +19,7 @@ import (
 // limited returns a token with limits.
 func limited(l access.Limits) access.Token { return access.Token{Name: "alice", Limits: l} }
 
-// refusalOf returns a refusal as "LIMIT WAIT"; "": there is none.
+// refusalOf returns a refusal as "LIMIT WAIT", or "".
 func refusalOf(r *tenant.Refusal) string {
 	if r == nil {
 		return ""
@@ -104,40 +104,29 @@ func TestTable_LimitsAreOneInAFleet(t *testing.T) {
 		if diff := cmp.Diff(want, report); diff != "" {
 			t.Errorf("report (-want +got):\n%s", diff)
 		}
-		b.Hear("a", report, time.Now())
+		hear := func(report map[string]tenant.Use) {
+			for name, use := range report {
+				b.Hear(name, use, time.Now())
+				b.HeldElsewhere(func(token string) int { return report[token].Held })
+			}
+		}
+		hear(report)
 		if _, refused := b.Admit(alice, time.Now()); refusalOf(refused) != "rpm 20s" {
 			t.Errorf("at the other gateway: got %v, want a refusal for 20s", refused)
 		}
 		time.Sleep(20 * time.Second)
 		here, _ := b.Admit(alice, time.Now())
-		b.Hear("a", a.Report(), time.Now()) // it has used nothing since, and still holds one
+		hear(a.Report()) // it has used nothing since, and still holds one
 		if here.Hold() == nil || here.Hold() != nil {
 			t.Error("with one request that waits elsewhere: want one place of two")
 		}
 		release()
-		b.Hear("a", a.Report(), time.Now())
+		hear(a.Report())
 		if here.Hold() == nil {
 			t.Error("after that has ended: want the second place")
 		}
 		if again := a.Report(); len(again) > 0 {
 			t.Errorf("without any use: got the report %v, want none", again)
-		}
-	})
-}
-
-// A gateway that is gone holds nothing.
-func TestTable_ForgetsWhatAGoneGatewayHeld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		table := tenant.New(new(metrics.Registry))
-		alice := limited(access.Limits{Holds: 1})
-		account, _ := table.Admit(alice, time.Now())
-		table.Hear("gone", map[string]tenant.Use{"alice": {Held: 1}}, time.Now())
-		if account.Hold() != nil {
-			t.Error("while another gateway holds one: want no place")
-		}
-		time.Sleep(10 * time.Second)
-		if account.Hold() == nil {
-			t.Error("10 s after its last report: want the place")
 		}
 	})
 }

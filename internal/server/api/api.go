@@ -3,6 +3,9 @@
 package api
 
 import (
+	"cmp"
+	_ "embed"
+	"fmt"
 	"time"
 
 	"github.com/ridethrough/ridethrough/llm"
@@ -54,9 +57,10 @@ type NewAnswer struct {
 type Wait struct {
 	Until       time.Time    `json:"until"`
 	RemainingMs int64        `json:"remainingMs"`
-	Retry       wire.Ordinal `json:"attempt"` // the number of the next retry, from 0
-	Kind        string       `json:"kind"`    // of the fault
-	Message     string       `json:"message"` // the provider's text
+	Retry       wire.Ordinal `json:"attempt"`       // the number of the next retry, from 0
+	Kind        string       `json:"kind"`          // of the fault
+	Code        string       `json:"code,omitzero"` // of the fault, such as "529"; "worker": a worker has failed, and another takes the turn up
+	Message     string       `json:"message"`       // the provider's text
 }
 
 // Input is a user message that waits for its turn.
@@ -90,7 +94,7 @@ type Page struct {
 	Before        string    `json:"before,omitzero"` // continues the list; left out: this is its end
 }
 
-// Change is the body that changes the settings of a conversation. A member that is left out stays as it is.
+// Change is the body that changes the settings of a conversation. Missing fields do not change.
 type Change struct {
 	Model    *string      `json:"model,omitzero"`      // such as "anthropic/claude-opus-4-5"
 	Fallback *[]string    `json:"fallback,omitzero"`   // models that take over, in this order
@@ -103,7 +107,7 @@ type Change struct {
 	Dir      *string      `json:"dir,omitzero"`        // the directory of the file tools, below the agent's files; "": all of these
 }
 
-// To returns settings with the change made.
+// To applies the change to settings.
 func (c Change) To(s wire.Settings) wire.Settings {
 	set(&s.Model, c.Model)
 	set(&s.Fallback, c.Fallback)
@@ -117,7 +121,7 @@ func (c Change) To(s wire.Settings) wire.Settings {
 	return s
 }
 
-// ChangeTo returns the change to settings: all of them.
+// ChangeTo returns the change that sets all settings.
 func ChangeTo(s wire.Settings) Change {
 	if s.Fallback == nil {
 		s.Fallback = []string{}
@@ -128,7 +132,6 @@ func ChangeTo(s wire.Settings) Change {
 	}
 }
 
-// set replaces a value unless the new one is nil.
 func set[T any](value, to *T) {
 	if to != nil {
 		*value = *to
@@ -148,7 +151,7 @@ type NewImage struct {
 	Data []byte `json:"data"`          // the file, in base64; its type is that of its bytes
 }
 
-// Compact is the body that makes the history of a conversation smaller.
+// Compact is the body that compacts the history of a conversation.
 type Compact struct {
 	ID          string `json:"id,omitzero"`          // of the turn; "": the server chooses one
 	Instruction string `json:"instruction,omitzero"` // what is asked of the summary; "": nothing
@@ -160,7 +163,7 @@ type Again struct {
 	UntilReset bool   `json:"untilReset,omitzero"` // it waits for a usage window that is spent, whatever its policy says
 }
 
-// Move is the body that lets the running turn ask another model.
+// Move is the body that makes the running turn ask another model.
 type Move struct {
 	Model string `json:"model"` // such as "openai/gpt-5"
 }
@@ -254,4 +257,58 @@ type CouncilMember struct {
 	Kind    string      `json:"kind,omitzero"`    // of its last fault
 	Code    string      `json:"code,omitzero"`    // of that fault
 	Message string      `json:"message,omitzero"` // of that fault: the provider's text
+}
+
+//go:embed openapi.json.gz
+var openAPI string
+
+//go:embed events.schema.json.gz
+var events string
+
+// OpenAPI returns the description of conversations and councils, in OpenAPI 3.1 with gzip.
+func OpenAPI() string { return openAPI }
+
+// Events returns the description of all events, in JSON Schema, draft 2020-12, with gzip.
+func Events() string { return events }
+
+// Problem is an error document (RFC 9457). Its type is about:blank, which is omitted; programs use the code.
+type Problem struct {
+	Title  string `json:"title"` // the text of the status
+	Status int    `json:"status"`
+	Code   string `json:"code"`   // stable across versions
+	Detail string `json:"detail"` // a sentence to show
+}
+
+// Error returns the detail, or else the status.
+func (p *Problem) Error() string {
+	return cmp.Or(p.Detail, fmt.Sprintf("the server answered %d", p.Status))
+}
+
+// Time returns a time as the API shows it: UTC, in milliseconds. Zero stays zero.
+func Time(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC().Truncate(time.Millisecond)
+}
+
+// RemainingMs returns the milliseconds from now until t, at least 0; 0 for the zero time.
+func RemainingMs(t, now time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(0, t.Sub(now).Milliseconds())
+}
+
+// Percent returns a share in whole percent, rounded down: only a complete share is 100.
+func Percent(share float64) int { return int(100*share + 1e-9) }
+
+// Credential returns the display name of a credential that the gateway knows by a digest: its first characters,
+// which distinguish a few of them.
+func Credential(digest string) string {
+	const own, shown = "own", 5
+	if digest == own {
+		return own
+	}
+	return digest[:min(len(digest), shown)] + "…"
 }

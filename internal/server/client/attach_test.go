@@ -172,7 +172,7 @@ func TestAttach_CallerLeavesWhileServerIsAway(t *testing.T) {
 
 func TestPut_RetriesUntilServerIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, s := at(t, refused, says(503, `{"status":503,"code":"busy"}`), says(202, `{}`), refused, says(202, `{}`), says(503, `{"status":503,"code":"store-full","detail":"no room"}`))
+		c, s := at(t, refused, says(503, `{"status":503,"code":"busy"}`), says(202, `{}`), refused, says(202, `{}`), says(507, `{"status":507,"code":"store-full","detail":"no room"}`))
 		if err := c.Put(t.Context(), "c", "t1", "hi"); err != nil {
 			t.Errorf("follow: %v", err)
 		}

@@ -27,10 +27,9 @@ type Client struct {
 	HTTP  *http.Client // nil: http.DefaultClient
 }
 
-// bound is the largest answer and the largest event, in bytes.
+// bound is the size of the largest answer and of the largest event, in bytes.
 const bound = 64 << 20
 
-// call sends JSON and decodes the answer. A nil body is not sent, and a nil into ignores the answer.
 func (c Client) call(ctx context.Context, method, path string, body, into any) error {
 	var text []byte
 	if body != nil {
@@ -39,9 +38,15 @@ func (c Client) call(ctx context.Context, method, path string, body, into any) e
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute+time.Duration(len(text)>>20)*perMiB)
+	limit := time.Minute + time.Duration(len(text)>>20)*perMiB
+	return c.ask(ctx, limit, method, conversations+path, jsonType, text, into)
+}
+
+// ask sends a body of a media type and decodes the answer within a time limit. A nil into ignores the answer.
+func (c Client) ask(ctx context.Context, limit time.Duration, method, path, kind string, body []byte, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	resp, err := c.do(ctx, method, conversations+path, jsonType, text)
+	resp, err := c.do(ctx, method, path, jsonType, kind, body)
 	if err != nil {
 		return err
 	}
@@ -52,34 +57,25 @@ func (c Client) call(ctx context.Context, method, path string, body, into any) e
 	return json.NewDecoder(io.LimitReader(resp.Body, bound)).Decode(into)
 }
 
-// perMiB is how much longer a call may take for each MiB that it sends.
 const perMiB = 10 * time.Second
 
-// conversations is the address of all conversations.
 const conversations = "/-/conversations"
 
-// The media types of bodies and answers.
 const (
 	jsonType  = "application/json"
 	linesType = "application/x-ndjson"
 )
 
-// do sends a request with JSON, or without a body. A refusal is a [*api.Problem].
-func (c Client) do(ctx context.Context, method, path, accept string, body []byte) (*http.Response, error) {
-	header := http.Header{"Accept": {accept}}
-	if len(body) > 0 {
-		header.Set("Content-Type", jsonType)
-	}
-	return c.send(ctx, method, path, header, body)
-}
-
-// send sends a request. A refusal is a [*api.Problem].
-func (c Client) send(ctx context.Context, method, path string, header http.Header, body []byte) (*http.Response, error) {
+// do sends a request, with a body of a media type unless it is nil. A refusal is a [*api.Problem].
+func (c Client) do(ctx context.Context, method, path, accept, kind string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.Base, "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	req.Header = header
+	req.Header.Set("Accept", accept)
+	if len(body) > 0 {
+		req.Header.Set("Content-Type", kind)
+	}
 	if c.Token != "" {
 		req.Header.Set(access.Header, c.Token)
 	}
@@ -89,7 +85,10 @@ func (c Client) send(ctx context.Context, method, path string, header http.Heade
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("the server at %s cannot be reached: %w", c.Base, reason(err))
+		if u, ok := errors.AsType[*url.Error](err); ok { // it names the address again
+			err = u.Err
+		}
+		return nil, fmt.Errorf("the server at %s cannot be reached: %w", c.Base, err)
 	}
 	if resp.StatusCode < http.StatusBadRequest {
 		return resp, nil
@@ -104,8 +103,8 @@ func (c Client) send(ctx context.Context, method, path string, header http.Heade
 	return nil, transient(p)
 }
 
-// transient returns a refusal that passes by itself as a fault: that of a server that shuts down, or of a
-// proxy before one that is down.
+// transient returns a temporary refusal as a fault: that of a server that shuts down, or of a proxy whose server is
+// down.
 func transient(p *api.Problem) error {
 	switch p.Status {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -114,12 +113,4 @@ func transient(p *api.Problem) error {
 		}
 	}
 	return views.Refusal(p)
-}
-
-// reason returns an error without the address, which the caller knows.
-func reason(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
-	}
-	return err
 }

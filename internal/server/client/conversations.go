@@ -15,10 +15,8 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// pathOf is the path of a conversation.
 func pathOf(conversation string) string { return "/" + url.PathEscape(conversation) }
 
-// inputPath is the path of an input.
 func inputPath(conversation, input string) string {
 	return pathOf(conversation) + "/queue/" + url.PathEscape(input)
 }
@@ -60,7 +58,7 @@ func (c Client) List(ctx context.Context) iter.Seq2[conversation.View, error] {
 	}
 }
 
-// Put adds a user message with the id of its turn. It retries: the same message twice under one id is one.
+// Put adds a user message with the id of its turn. It retries: the same message under one id is added once.
 func (c Client) Put(ctx context.Context, id, turnID, text string, images ...llm.Image) error {
 	return c.persist(ctx, pathOf(id)+"/turns", api.NewTurn{Text: text, ID: turnID, Images: views.NewImages(images)})
 }
@@ -70,8 +68,8 @@ func (c Client) Compact(ctx context.Context, id, turnID, instruction string) err
 	return c.persist(ctx, pathOf(id)+"/compact", api.Compact{ID: turnID, Instruction: instruction})
 }
 
-// Again repeats the unanswered question of the last turn, in a turn of that id. untilReset lets it wait for a usage
-// window. It retries as Put does.
+// Again repeats the unanswered question of the last turn, in a turn of that id. untilReset permits waiting for a
+// usage window. It retries as Put does.
 func (c Client) Again(ctx context.Context, id, turnID string, untilReset bool) error {
 	return c.persist(ctx, pathOf(id)+"/again", api.Again{ID: turnID, UntilReset: untilReset})
 }
@@ -89,17 +87,22 @@ func (c Client) Change(ctx context.Context, id string, s conversation.Settings) 
 	return c.call(ctx, http.MethodPatch, pathOf(id), api.ChangeTo(s), nil)
 }
 
-// Edit replaces the text of an input that waits.
+// Edit replaces the text of a waiting input.
 func (c Client) Edit(ctx context.Context, id, input, text string) error {
 	return c.call(ctx, http.MethodPatch, inputPath(id, input), api.NewText{Text: text}, nil)
 }
 
-// Remove removes an input that waits.
+// Delete permanently deletes a conversation.
+func (c Client) Delete(ctx context.Context, id string) error {
+	return c.call(ctx, http.MethodDelete, pathOf(id), nil, nil)
+}
+
+// Remove removes a waiting input.
 func (c Client) Remove(ctx context.Context, id, input string) error {
 	return c.call(ctx, http.MethodDelete, inputPath(id, input), nil, nil)
 }
 
-// Steer returns an input that waits to the turn in progress.
+// Steer passes a waiting input to the turn in progress.
 func (c Client) Steer(ctx context.Context, id, input string) error {
 	return c.call(ctx, http.MethodPost, inputPath(id, input)+"/steer", nil, nil)
 }
@@ -109,17 +112,18 @@ func (c Client) Stop(ctx context.Context, id, turnID string) error {
 	return c.call(ctx, http.MethodPost, pathOf(id)+"/stop", api.Stop{TurnID: turnID}, nil)
 }
 
-// Move lets the turn in progress, which waits, ask another model.
+// Move makes the turn in progress, which waits, ask another model.
 func (c Client) Move(ctx context.Context, id, model string) error {
 	return c.call(ctx, http.MethodPost, pathOf(id)+"/move", api.Move{Model: model}, nil)
 }
 
-// Answer answers whether a call that waits for approval may run. It retries: the same answer twice is one.
+// Answer answers whether a tool call that waits for approval may run. It retries: repeating the same answer has no
+// effect.
 func (c Client) Answer(ctx context.Context, id, call string, d turn.Decision) error {
 	return c.persist(ctx, pathOf(id)+"/approvals/"+url.PathEscape(call), api.NewAnswer{Decision: d})
 }
 
-// Pause pauses a conversation until Resume. It retries: to pause twice is to pause once.
+// Pause pauses a conversation until Resume. It retries: pausing twice has no further effect.
 func (c Client) Pause(ctx context.Context, id string) error {
 	return c.persist(ctx, pathOf(id)+"/pause", nil)
 }

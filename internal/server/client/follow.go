@@ -23,9 +23,9 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// Say adds a user message and yields the events of its turn. The caller chooses the turn's id: the same
-// message under the same id is one, so Say reconnects after a lost connection. Once the first event is there,
-// the message is durable. The error is last.
+// Say adds a user message and yields the events of its turn. The caller chooses the turn's id: the same message
+// under the same id is added once, so Say reconnects after a lost connection. After the first event the message is
+// durable. The error is last.
 func (c Client) Say(ctx context.Context, conversation, turnID, text string, images ...llm.Image) iter.Seq2[wire.Event, error] {
 	return c.turn(ctx, conversation, turnID, true, func(ctx context.Context, _ int64) (io.ReadCloser, error) {
 		body, err := json.Marshal(api.NewTurn{Text: text, ID: turnID, Images: views.NewImages(images)})
@@ -41,8 +41,8 @@ func (c Client) Watch(ctx context.Context, conversation, turnID string) iter.Seq
 	return c.turn(ctx, conversation, turnID, false, c.attach(conversation))
 }
 
-// turn yields the events of a turn until it is sealed, and the pauses of its conversation meanwhile; open makes the
-// first connection. began: those before the turn's first event are meant too.
+// turn yields the events of a turn until it is sealed, and the pauses of its conversation meanwhile. open makes the
+// first connection. began includes the pauses before the turn's first event.
 func (c Client) turn(ctx context.Context, conversation, turnID string, began bool, open opener) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
 		f := &follower{policy: policy.Interactive(), open: open, reopen: c.attach(conversation)}
@@ -69,10 +69,9 @@ func sealed(b wire.Body) bool {
 	return ok
 }
 
-// Attach yields the past events of a conversation after a number, 0 for all, and then the coming ones, until
-// ctx ends. It reconnects for as long as it takes, and yields each kept event once. Meanwhile it yields a
-// wire.ConnectionLost for each failed try and then a wire.ConnectionBack. An error is last: the server
-// refuses.
+// Attach yields the past events of a conversation after a number, 0 for all, and then the new ones, until ctx ends.
+// It reconnects without limit, and yields each stored event once. It yields a wire.ConnectionLost for each failed
+// try and then a wire.ConnectionBack. A refusal of the server is the last error.
 func (c Client) Attach(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
 		f := &follower{policy: persistent(), open: c.attach(conversation), reopen: c.attach(conversation), seen: after, reports: true}
@@ -91,10 +90,9 @@ func persistent() policy.Policy {
 	}
 }
 
-// opener opens a stream of the events after a number.
 type opener func(ctx context.Context, after int64) (io.ReadCloser, error)
 
-// follower yields the events of a stream over as many connections as it takes.
+// follower yields the events of a stream, over as many connections as necessary.
 type follower struct {
 	policy  policy.Policy
 	open    opener // makes the next connection
@@ -102,12 +100,12 @@ type follower struct {
 	yield   func(wire.Event) bool
 	reports bool // yields lost connections
 
-	seen int64     // the number of the last event: the server goes on behind it
+	seen int64     // the number of the last event: the server continues after it
 	lost time.Time // when the connection was lost; zero: it was not
 	over bool      // the caller wants no more
 }
 
-// follow yields events until the caller wants no more, or the server refuses.
+// follow yields events until the caller stops, or the server refuses.
 func (f *follower) follow(ctx context.Context) error {
 	for !f.over && ctx.Err() == nil {
 		ctx, leave := context.WithCancel(ctx)
@@ -124,7 +122,7 @@ func (f *follower) follow(ctx context.Context) error {
 	return nil
 }
 
-// failed notes a connection that could not be made; false: the caller wants no more.
+// failed reports a connection that could not be made; false: the caller has stopped.
 func (f *follower) failed(w policy.Wait) bool {
 	now := time.Now()
 	if f.lost.IsZero() {
@@ -135,7 +133,7 @@ func (f *follower) failed(w policy.Wait) bool {
 	})
 }
 
-// report yields an event of the connection, if those are wanted; false: the caller wants no more.
+// report yields an event about the connection, if requested; false: the caller has stopped.
 func (f *follower) report(now time.Time, b wire.Body) bool {
 	if f.reports && !f.over {
 		f.over = !f.yield(wire.Event{Seq: f.seen, Time: now, Body: b})
@@ -146,13 +144,12 @@ func (f *follower) report(now time.Time, b wire.Body) bool {
 // silenceTimeout is how long a connection may be silent: the server sends something every 15 s.
 const silenceTimeout = 45 * time.Second
 
-// The ends of connections.
 var (
 	errSilent error = &fault.Error{Kind: fault.Unavailable, Message: "the server is silent"}
 	errEnded  error = &fault.Error{Kind: fault.Unavailable, Message: "the server has ended the connection"}
 )
 
-// connect makes a connection and yields its events until it ends. It fails if none has come.
+// connect makes a connection and yields its events until it ends. It fails if there were none.
 func (f *follower) connect(ctx context.Context, _ int) (struct{}, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -174,7 +171,6 @@ func (f *follower) connect(ctx context.Context, _ int) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// silent returns errSilent if that has ended a connection.
 func silent(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return errSilent
@@ -182,7 +178,7 @@ func silent(ctx context.Context) error {
 	return nil
 }
 
-// pass yields events until the connection ends or the caller wants no more, and reports whether any came.
+// pass yields events until the connection ends or the caller stops, and reports whether there were any.
 func (f *follower) pass(body io.Reader, alive func()) (some bool) {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, bound)
@@ -202,16 +198,14 @@ func (f *follower) pass(body io.Reader, alive func()) (some bool) {
 	return some
 }
 
-// attach opens the stream of a conversation's events.
 func (c Client) attach(conversation string) opener {
 	return func(ctx context.Context, after int64) (io.ReadCloser, error) {
 		return c.stream(ctx, http.MethodGet, pathOf(conversation)+"/events?after="+strconv.FormatInt(after, 10), nil)
 	}
 }
 
-// stream opens a stream of events.
 func (c Client) stream(ctx context.Context, method, path string, body []byte) (io.ReadCloser, error) {
-	resp, err := c.do(ctx, method, conversations+path, linesType, body)
+	resp, err := c.do(ctx, method, conversations+path, linesType, jsonType, body)
 	if err != nil {
 		return nil, err
 	}

@@ -9,11 +9,10 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
-	"github.com/ridethrough/ridethrough/internal/server/stream"
 	"github.com/ridethrough/ridethrough/internal/server/views"
 )
 
-// do carries out a command. That a turn was told to stop, or to try now, does not mean that it has.
+// do carries out a command. A turn that was told to stop, or to retry now, may not have done so yet.
 func (a *API) do(ctx context.Context, id string, c api.Command) (d api.Done, err error) {
 	d = api.Done{Did: c.Do, ID: c.ID, TurnID: c.TurnID}
 	switch c.Do {
@@ -45,7 +44,6 @@ func (a *API) do(ctx context.Context, id string, c api.Command) (d api.Done, err
 	return d, err
 }
 
-// addTurn adds the input of a command that begins a turn.
 func (a *API) addTurn(ctx context.Context, id string, c api.Command) (turnID string, err error) {
 	switch {
 	case c.Do == "say":
@@ -63,10 +61,8 @@ func traced(r *http.Request) context.Context {
 	return conversation.WithParent(r.Context(), parentOf(r))
 }
 
-// parentOf returns the traceparent of a request; "": it has none.
 func parentOf(r *http.Request) string { return r.Header.Get("Traceparent") }
 
-// answerDo answers a request that is a command.
 func (a *API) answerDo(w http.ResponseWriter, r *http.Request, c api.Command) error {
 	d, err := a.do(traced(r), r.PathValue("id"), c)
 	if err == nil {
@@ -75,7 +71,7 @@ func (a *API) answerDo(w http.ResponseWriter, r *http.Request, c api.Command) er
 	return err
 }
 
-// say adds a user message. What is answered with 202 is durable.
+// say adds a user message. After the 202 it is durable.
 func (a *API) say(w http.ResponseWriter, r *http.Request) error {
 	b, err := rest.Read[api.NewTurn](w, r, turnBound)
 	if err != nil {
@@ -86,47 +82,29 @@ func (a *API) say(w http.ResponseWriter, r *http.Request) error {
 		return rest.Problem(http.StatusBadRequest, "the id and the Idempotency-Key differ")
 	}
 	c := api.Command{Do: "say", ID: cmp.Or(b.ID, key), Text: b.Text, Images: b.Images}
-	if kind := stream.Accepted(r); kind != "" {
+	if kind := rest.Accepted(r); kind != "" {
 		return a.sayAndFollow(w, r, kind, c)
 	}
 	return a.answerDo(w, r, c)
 }
 
-func (a *API) again(w http.ResponseWriter, r *http.Request) error {
-	b, err := rest.Read[api.Again](w, r, rest.ActionBound)
-	if err != nil {
-		return err
-	}
-	return a.answerDo(w, r, api.Command{Do: "again", ID: b.ID, UntilReset: b.UntilReset})
-}
-
-func (a *API) compact(w http.ResponseWriter, r *http.Request) error {
-	b, err := rest.Read[api.Compact](w, r, textBound)
-	if err != nil {
-		return err
-	}
-	return a.answerDo(w, r, api.Command{Do: "compact", ID: b.ID, Text: b.Instruction})
-}
-
-func (a *API) stop(w http.ResponseWriter, r *http.Request) error {
-	b, err := rest.Read[api.Stop](w, r, rest.ActionBound)
-	if err != nil {
-		return err
-	}
-	return a.answerDo(w, r, api.Command{Do: "stop", TurnID: b.TurnID})
-}
-
-// command returns the operation of a command that is about the conversation and has no body.
-func (a *API) command(do string) func(http.ResponseWriter, *http.Request) error {
+// commanding returns the operation of a command that is made from a request's body, of at most bound bytes, and its
+// path.
+func commanding[T any](a *API, bound int64, command func(T, *http.Request) api.Command) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if _, err := rest.Read[struct{}](w, r, rest.ActionBound); err != nil {
+		b, err := rest.Read[T](w, r, bound)
+		if err != nil {
 			return err
 		}
-		return a.answerDo(w, r, api.Command{Do: do})
+		return a.answerDo(w, r, command(b, r))
 	}
 }
 
-// move lets the turn that waits ask another model.
+// command returns the operation of a command about the conversation, without a body.
+func (a *API) command(do string) func(http.ResponseWriter, *http.Request) error {
+	return commanding(a, rest.ActionBound, func(struct{}, *http.Request) api.Command { return api.Command{Do: do} })
+}
+
 func (a *API) move(ctx context.Context, id, model string) error {
 	v, err := a.Runner.Get(ctx, id)
 	if err != nil {
@@ -142,22 +120,6 @@ func (a *API) move(ctx context.Context, id, model string) error {
 	return a.Runner.Move(ctx, id, model)
 }
 
-func (a *API) moveTurn(w http.ResponseWriter, r *http.Request) error {
-	b, err := rest.Read[api.Move](w, r, rest.ActionBound)
-	if err != nil {
-		return err
-	}
-	return a.answerDo(w, r, api.Command{Do: "move", Model: b.Model})
-}
-
-func (a *API) steer(w http.ResponseWriter, r *http.Request) error {
-	if _, err := rest.Read[struct{}](w, r, rest.ActionBound); err != nil {
-		return err
-	}
-	return a.answerDo(w, r, api.Command{Do: "steer", ID: r.PathValue("input")})
-}
-
-// approvals lists the call of one conversation that waits for approval.
 func (a *API) approvals(w http.ResponseWriter, r *http.Request) error {
 	v, err := a.Runner.Get(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -171,19 +133,10 @@ func (a *API) approvals(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// allApprovals lists the calls of all conversations that wait for approval.
 func (a *API) allApprovals(w http.ResponseWriter, r *http.Request) error {
 	open, err := a.Runner.Approvals(r.Context())
 	if err == nil {
 		rest.Answer(w, http.StatusOK, api.Approvals{Approvals: views.ApprovalsOf(open)})
 	}
 	return err
-}
-
-func (a *API) answerApproval(w http.ResponseWriter, r *http.Request) error {
-	b, err := rest.Read[api.NewAnswer](w, r, rest.ActionBound)
-	if err != nil {
-		return err
-	}
-	return a.answerDo(w, r, api.Command{Do: "answer", ID: r.PathValue("call"), Decision: b.Decision})
 }

@@ -9,12 +9,10 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
-	"github.com/ridethrough/ridethrough/internal/server/stream"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// sayAndFollow adds a user message and streams its turn.
 func (a *API) sayAndFollow(w http.ResponseWriter, r *http.Request, kind string, c api.Command) error {
 	if !a.Readers.Admit(w) {
 		return nil
@@ -22,7 +20,7 @@ func (a *API) sayAndFollow(w http.ResponseWriter, r *http.Request, kind string, 
 	id := r.PathValue("id")
 	c.ID = cmp.Or(c.ID, conversation.NewID())
 	f := &inputFilter{input: c.ID}
-	events, stop := stream.Subscribe(r.Context(), func(ctx context.Context) iter.Seq2[wire.Event, error] {
+	events, stop := rest.Subscribe(r.Context(), func(ctx context.Context) iter.Seq2[wire.Event, error] {
 		return f.filter(a.attach(ctx, id, 0)) // before the message is added, so that nothing is missed
 	})
 	defer stop()
@@ -34,16 +32,15 @@ func (a *API) sayAndFollow(w http.ResponseWriter, r *http.Request, kind string, 
 	return nil
 }
 
-// stream sends events to a reader that was admitted.
-func (a *API) stream(w http.ResponseWriter, r *http.Request, kind string, events <-chan stream.Item) {
+func (a *API) stream(w http.ResponseWriter, r *http.Request, kind string, events <-chan rest.Item) {
 	if out := a.Readers.Begin(w, r, kind); out != nil {
 		defer out.Close()
 		out.Follow(events)
 	}
 }
 
-// inputFilter selects the events of one input: those of its turn, or of the turn that it steers, and the pauses of the
-// conversation meanwhile.
+// inputFilter selects the events of one input: those of its turn, or of the turn that it steers, and the pauses of
+// the conversation meanwhile.
 type inputFilter struct {
 	input  string
 	turn   string     // "": no turn has taken it yet
@@ -70,7 +67,7 @@ func (f *inputFilter) filter(all iter.Seq2[wire.Event, error]) iter.Seq2[wire.Ev
 	}
 }
 
-// selects reports whether an event is the input's, and notes the turn that takes the input.
+// selects reports whether an event is the input's, and records the turn that takes the input.
 func (f *inputFilter) selects(e wire.Event) bool {
 	switch e.Body.(type) {
 	case wire.ConversationPaused:
@@ -87,7 +84,6 @@ func (f *inputFilter) selects(e wire.Event) bool {
 	return selected
 }
 
-// isOf reports whether an event is the input's or its turn's.
 func (f *inputFilter) isOf(b wire.Body) bool {
 	turnID := wire.TurnOf(b)
 	if e, ok := b.(wire.Turn); ok {
@@ -100,17 +96,15 @@ func (f *inputFilter) isOf(b wire.Body) bool {
 	return turnID == cmp.Or(f.turn, f.input)
 }
 
-// endsInput reports whether an event ends a turn, or removes an input.
 func endsInput(b wire.Body) bool {
 	if e, ok := b.(wire.Turn); ok {
 		_, sealed := e.Event.(turn.Sealed)
 		return sealed
 	}
-	removed, ok := b.(wire.InputRemoved)
-	return ok && !removed.Steers
+	_, removed := b.(wire.InputRemoved)
+	return removed
 }
 
-// follow streams the events of a conversation after the one that the reader names.
 func (a *API) follow(w http.ResponseWriter, r *http.Request) error {
 	id, q := r.PathValue("id"), r.URL.Query()
 	after, err := rest.Number("after", cmp.Or(r.Header.Get("Last-Event-ID"), q.Get("after")))
@@ -121,44 +115,34 @@ func (a *API) follow(w http.ResponseWriter, r *http.Request) error {
 	if until != "" && until != "sealed" {
 		return rest.Problem(http.StatusBadRequest, "until: want sealed, not %q", rest.Clip(until))
 	}
-	v, err := a.Runner.Get(r.Context(), id)
-	if err == nil {
-		err = checkAfter(v, after)
-	}
+	v, err := a.viewAfter(r.Context(), id, after)
 	if err != nil {
 		return err
 	}
 	if !a.Readers.Admit(w) {
 		return nil
 	}
-	events, stop := stream.Subscribe(r.Context(), func(ctx context.Context) iter.Seq2[wire.Event, error] {
+	events, stop := rest.Subscribe(r.Context(), func(ctx context.Context) iter.Seq2[wire.Event, error] {
 		if until == "" {
 			return a.attach(ctx, id, after)
 		}
 		return explained(a.untilIdle(ctx, v, after))
 	})
 	defer stop()
-	a.stream(w, r, cmp.Or(stream.Accepted(r), stream.NDJSON), events)
+	a.stream(w, r, cmp.Or(rest.Accepted(r), rest.NDJSON), events)
 	return nil
 }
 
-// checkAfter returns why the events of a conversation after a number cannot be followed; nil: they can.
-func (a *API) checkAfter(ctx context.Context, id string, after int64) error {
+// viewAfter returns a conversation whose events after a number are to be followed. It refuses a number above that
+// of the last event.
+func (a *API) viewAfter(ctx context.Context, id string, after int64) (conversation.View, error) {
 	v, err := a.Runner.Get(ctx, id)
-	if err != nil {
-		return err
-	}
-	return checkAfter(v, after)
-}
-
-// checkAfter refuses a number that is higher than that of the last event.
-func checkAfter(v conversation.View, after int64) error {
-	if after <= v.Last {
-		return nil
+	if err != nil || after <= v.Last {
+		return v, err
 	}
 	p := rest.Problem(http.StatusConflict, "there is no event %d yet, the last one is %d", after, v.Last)
 	p.Code = "wrong-sequence"
-	return p
+	return v, p
 }
 
 // untilIdle returns the events of a conversation until no turn is in progress and no input waits.

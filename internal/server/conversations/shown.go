@@ -11,30 +11,37 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server/live"
-	"github.com/ridethrough/ridethrough/internal/server/stream"
+	"github.com/ridethrough/ridethrough/internal/server/rest"
 	"github.com/ridethrough/ridethrough/internal/server/views"
 	"github.com/ridethrough/ridethrough/store"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// Waits returns the oldest turns that wait, n at most, and the number of all.
+// Waits returns the oldest waiting turns, at most n, and the number of all.
 func (a *API) Waits(n int) (oldest iter.Seq[live.TurnWait], all int) {
 	waits, all := a.Runner.Waits(n)
 	return func(yield func(live.TurnWait) bool) {
 		now := time.Now()
 		for i := range waits {
-			if !yield(turnOf(&waits[i], now)) {
+			v := turnOf(&waits[i], now)
+			if v.Upstream = a.upstream(v.Provider); !yield(v) {
 				return
 			}
 		}
 	}, all
 }
 
-// turnOf returns a turn that waits as it is shown.
+func (a *API) upstream(provider string) string {
+	if a.Name == nil {
+		return history.ConversationUpstream(provider)
+	}
+	return a.Name(provider)
+}
+
 func turnOf(w *conversation.Wait, now time.Time) live.TurnWait {
 	v := live.TurnWait{
 		Conversation: w.Conversation, Title: w.Title, Turn: w.Turn, State: "waiting", Provider: w.Name.Provider, Model: w.Name.Model,
-		Upstream: history.ConversationUpstream(w.Name.Provider), WaitView: live.ViewWait(&w.Wait, w.Run.Tries-1, w.Began, now),
+		WaitView: live.ViewWait(&w.Wait, w.Run.Tries-1, w.Began, now),
 	}
 	v.Code = w.Fault.ShortCode()
 	left := v.RemainingMs
@@ -52,7 +59,7 @@ func turnOf(w *conversation.Wait, now time.Time) live.TurnWait {
 	return v
 }
 
-// Recent returns the newest conversations, n at most; with an error those that are known.
+// Recent returns at most n of the newest conversations; with an error, those known so far.
 func (a *API) Recent(ctx context.Context, n int) ([]live.Recent, error) {
 	found, err := a.Runner.Recent(ctx, n)
 	all := make([]live.Recent, len(found))
@@ -62,11 +69,13 @@ func (a *API) Recent(ctx context.Context, n int) ([]live.Recent, error) {
 	return all, err
 }
 
-// Upstreams returns the providers that turns have asked or wait for, with the number of turns that wait for each.
+// Upstreams returns the upstreams that turns have asked or wait for, each with the number of turns that wait for
+// it.
 func (a *API) Upstreams() iter.Seq2[breaker.State, int] {
 	all := a.Runner.Upstreams()
 	return func(yield func(breaker.State, int) bool) {
 		for _, u := range all {
+			u.Breaker.Name = a.upstream(u.Breaker.Name)
 			if !yield(u.Breaker, u.Waiting) {
 				return
 			}
@@ -74,35 +83,48 @@ func (a *API) Upstreams() iter.Seq2[breaker.State, int] {
 	}
 }
 
-// ActOn retries or gives up the turns that wait for a provider.
-func (a *API) ActOn(ctx context.Context, provider string, do gateway.Command) error {
-	if do == gateway.RetryNow {
+// ActOn acts on the waiting turn of a conversation; conversation "" acts on all that wait for a provider.
+func (a *API) ActOn(ctx context.Context, provider, conversation string, do gateway.Command) error {
+	if conversation == "" && do == gateway.RetryNow {
 		a.Runner.RetryAll(ctx, provider)
 		return nil
 	}
-	return a.Runner.StopAll(ctx, provider)
-}
-
-// Subscribe reads the events of a conversation after one, if it has one of that number.
-func (a *API) Subscribe(ctx context.Context, id string, after int64) (items <-chan stream.Item, stop func()) {
-	if err := a.checkAfter(ctx, id, after); err != nil {
-		return stream.Failed(views.Explain(err))
+	if conversation == "" {
+		return a.Runner.StopAll(ctx, provider)
 	}
-	return stream.Subscribe(ctx, func(ctx context.Context) iter.Seq2[wire.Event, error] { return a.attach(ctx, id, after) })
+	var err error
+	switch do {
+	case gateway.RetryNow:
+		err = a.Runner.RetryNow(ctx, conversation)
+	case gateway.Pause:
+		err = a.Runner.Pause(ctx, conversation)
+	case gateway.Resume:
+		err = a.Runner.Resume(ctx, conversation)
+	case gateway.GiveUp:
+		err = a.Runner.Stop(ctx, conversation, "")
+	}
+	return views.Explain(err)
 }
 
-// attach returns the events of a conversation after one, as a stream sends them.
+// Subscribe reads the events of a conversation after one, if that event exists.
+func (a *API) Subscribe(ctx context.Context, id string, after int64) (items <-chan rest.Item, stop func()) {
+	if _, err := a.viewAfter(ctx, id, after); err != nil {
+		return rest.Failed(views.Explain(err))
+	}
+	return rest.Subscribe(ctx, func(ctx context.Context) iter.Seq2[wire.Event, error] { return a.attach(ctx, id, after) })
+}
+
 func (a *API) attach(ctx context.Context, id string, after int64) iter.Seq2[wire.Event, error] {
 	return explained(a.Runner.Attach(ctx, id, after))
 }
 
-// explained returns events whose error has its problem. That the store is closed is their end, and no error.
+// explained adds the problem to an error of events. A closed store ends them without an error.
 func explained(events iter.Seq2[wire.Event, error]) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
 		for e, err := range events {
 			switch {
 			case errors.Is(err, store.ErrClosed):
-				err = stream.ErrEnd
+				err = rest.ErrEnd
 			case err != nil:
 				err = views.Explain(err)
 			}

@@ -13,24 +13,21 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/ridethrough/ridethrough/conversation"
-	"github.com/ridethrough/ridethrough/internal/send"
+	"github.com/ridethrough/ridethrough/internal/exchange"
 	"github.com/ridethrough/ridethrough/internal/server/api"
-	"github.com/ridethrough/ridethrough/internal/server/audit"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
-	"github.com/ridethrough/ridethrough/internal/server/stream"
 	"github.com/ridethrough/ridethrough/internal/server/views"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// openSocket streams the events of a conversation on a WebSocket and carries out the commands that come on
-// it.
+// openSocket streams the events of a conversation on a WebSocket and carries out the commands that arrive on it.
 func (a *API) openSocket(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	after, err := rest.Number("after", r.URL.Query().Get("after"))
 	if err != nil {
 		return err
 	}
-	if err := a.checkAfter(r.Context(), id, after); err != nil {
+	if _, err := a.viewAfter(r.Context(), id, after); err != nil {
 		return err
 	}
 	switch {
@@ -54,10 +51,9 @@ func (a *API) openSocket(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// answersBuffered is how many answers may be on their way to a client before its next command is read.
+// answersBuffered is how many answers may be queued for a client before its next command is read.
 const answersBuffered = 16
 
-// socket is a client at a WebSocket.
 type socket struct {
 	api     *API
 	r       *http.Request
@@ -66,14 +62,13 @@ type socket struct {
 	answers chan any
 }
 
-// serve sends events and carries out commands until one side ends.
 func (s *socket) serve(ctx context.Context, cancel context.CancelFunc, after int64) {
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		defer cancel()
 		s.read(ctx)
 	})
-	events, stop := stream.Subscribe(ctx, func(ctx context.Context) iter.Seq2[wire.Event, error] {
+	events, stop := rest.Subscribe(ctx, func(ctx context.Context) iter.Seq2[wire.Event, error] {
 		return s.api.attach(ctx, s.id, after)
 	})
 	status, reason := s.write(ctx, events)
@@ -86,7 +81,7 @@ func (s *socket) serve(ctx context.Context, cancel context.CancelFunc, after int
 	reading.Wait()
 }
 
-// read carries out commands one after the other, until the client leaves.
+// read carries out commands in order, until the client leaves.
 func (s *socket) read(ctx context.Context) {
 	for {
 		kind, text, err := s.conn.Read(ctx)
@@ -101,7 +96,6 @@ func (s *socket) read(ctx context.Context) {
 	}
 }
 
-// do carries out a command and returns the answer.
 func (s *socket) do(ctx context.Context, kind websocket.MessageType, text []byte) any {
 	var c api.Command
 	var err error
@@ -112,7 +106,7 @@ func (s *socket) do(ctx context.Context, kind websocket.MessageType, text []byte
 	}
 	var d api.Done
 	if err == nil {
-		audit.Record(s.r.Context(), "socket "+rest.Clip(c.Do), "conversation", s.id)
+		rest.Record(s.r.Context(), "socket "+rest.Clip(c.Do), "conversation", s.id)
 		d, err = s.api.do(conversation.WithParent(ctx, cmp.Or(c.Parent, parentOf(s.r))), s.id, c)
 	}
 	if err != nil {
@@ -122,8 +116,8 @@ func (s *socket) do(ctx context.Context, kind websocket.MessageType, text []byte
 }
 
 // write sends events and answers until they end, and returns how to close the connection.
-func (s *socket) write(ctx context.Context, events <-chan stream.Item) (status websocket.StatusCode, reason string) {
-	beat := time.NewTicker(stream.BeatTime)
+func (s *socket) write(ctx context.Context, events <-chan rest.Item) (status websocket.StatusCode, reason string) {
+	beat := time.NewTicker(rest.BeatTime)
 	defer beat.Stop()
 	for {
 		var err error
@@ -148,23 +142,22 @@ func (s *socket) write(ctx context.Context, events <-chan stream.Item) (status w
 	}
 }
 
-// send sends a message. It fails if the client does not take it for a while.
 func (s *socket) send(ctx context.Context, text []byte) error {
-	ctx, cancel := send.WithTimeout(ctx, stream.StallTime)
+	ctx, cancel := exchange.WithTimeout(ctx, rest.StallTime)
 	defer cancel()
 	return s.conn.Write(ctx, websocket.MessageText, text)
 }
 
 // ping checks that the client is still there.
 func (s *socket) ping(ctx context.Context) error {
-	ctx, cancel := send.WithTimeout(ctx, stream.StallTime)
+	ctx, cancel := exchange.WithTimeout(ctx, rest.StallTime)
 	defer cancel()
 	return s.conn.Ping(ctx)
 }
 
 // sendEnd sends why there are no more events, and returns how to close the connection.
 func (s *socket) sendEnd(ctx context.Context, err error) (status websocket.StatusCode, reason string) {
-	if stream.Ended(err) {
+	if rest.Ended(err) {
 		return websocket.StatusGoingAway, "the server is shutting down"
 	}
 	p := rest.ProblemOf(s.api.Log, s.r, err)

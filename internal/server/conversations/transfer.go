@@ -7,23 +7,24 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"os"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/operation/archive"
-	"github.com/ridethrough/ridethrough/internal/send"
+	"github.com/ridethrough/ridethrough/internal/exchange"
+	"github.com/ridethrough/ridethrough/internal/operation/transfer"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
-	"github.com/ridethrough/ridethrough/internal/server/stream"
 	"github.com/ridethrough/ridethrough/internal/server/views"
 	"github.com/ridethrough/ridethrough/store"
 )
 
 const (
-	recordsBound = 64 << 20 // the largest conversation that is restored, in bytes
-	packet       = 64 << 10 // how much of a file is sent at a time
+	recordsBound = 64 << 20  // the largest conversation that is restored, in bytes
+	packet       = 64 << 10  // how much of a file is sent at a time
+	copyTime     = time.Hour // for a client to read a copy of the store
 )
 
-// records streams the records of a conversation as a file of `ridethrough export`. All are read once before the
-// first is sent, so that lost ones are an error and not half a file.
+// records streams the records of a conversation as a file of `ridethrough export`. It reads all of them before it
+// sends the first, so that a lost record is an error and not half a file.
 func (a *API) records(w http.ResponseWriter, r *http.Request) error {
 	if !a.Readers.Admit(w) {
 		return nil
@@ -37,11 +38,11 @@ func (a *API) records(w http.ResponseWriter, r *http.Request) error {
 		}
 		last = rec.N
 	}
-	w.Header().Set("Content-Type", stream.NDJSON)
+	w.Header().Set("Content-Type", rest.NDJSON)
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	out := &fileWriter{send.Writer{ResponseWriter: w}}
+	out := &fileWriter{exchange.Writer{ResponseWriter: w}}
 	defer out.Close()
 	if err := a.writeRecords(r.Context(), out, id, last); err != nil && r.Context().Err() == nil {
 		a.Log.Warn("records of a conversation sent in part", "conversation", id, "error", err)
@@ -49,10 +50,10 @@ func (a *API) records(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// writeRecords writes the records of a conversation up to one. After an error the file has no last line, which
-// its reader notices.
+// writeRecords writes the records of a conversation up to one. After an error the file has no last line, which its
+// reader notices.
 func (a *API) writeRecords(ctx context.Context, out *fileWriter, id string, last int64) error {
-	file, err := archive.NewWriter(bufio.NewWriterSize(out, packet), time.Now())
+	file, err := transfer.NewWriter(bufio.NewWriterSize(out, packet), time.Now())
 	if err != nil {
 		return err
 	}
@@ -70,18 +71,34 @@ func (a *API) writeRecords(ctx context.Context, out *fileWriter, id string, last
 	return file.Close()
 }
 
-// fileWriter sends a file, and gives up a client that does not read it.
-type fileWriter struct{ send.Writer }
+// copyStore sends a copy of the store's file. There is one at a time, because each is on the disk.
+func (a *API) copyStore(w http.ResponseWriter, r *http.Request) error {
+	if !a.copying.TryLock() {
+		return rest.Problem(http.StatusServiceUnavailable, "another copy is being made")
+	}
+	defer a.copying.Unlock()
+	err := a.Runner.Store.Snapshot(r.Context(), func(f *os.File) error {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(copyTime)) // where that is possible
+		w.Header().Set("Content-Type", "application/octet-stream")
+		http.ServeContent(w, r, "", time.Time{}, f)
+		return nil
+	})
+	if errors.Is(err, errors.ErrUnsupported) {
+		return rest.Problem(http.StatusBadRequest, "the conversations are in no file of this machine")
+	}
+	return err
+}
 
-// Write sends a part of the file.
+type fileWriter struct{ exchange.Writer }
+
 func (w *fileWriter) Write(p []byte) (int, error) {
-	if err := w.Writer.Write(p, stream.StallTime); err != nil {
+	if err := w.Writer.Write(p, rest.StallTime); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// restore puts a conversation that was exported into the store. There is one at a time, because each is in memory.
+// restore imports an exported conversation into the store. There is one at a time, because each is in memory.
 func (a *API) restore(w http.ResponseWriter, r *http.Request) error {
 	if !a.restoring.TryLock() {
 		return rest.Problem(http.StatusServiceUnavailable, "another conversation is being imported")
@@ -104,12 +121,11 @@ func (a *API) restore(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readRecords reads a file with one conversation.
 func readRecords(w http.ResponseWriter, r *http.Request) (records []store.Record, err error) {
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != stream.NDJSON {
-		return nil, rest.Problem(http.StatusUnsupportedMediaType, "want Content-Type: %s", stream.NDJSON)
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != rest.NDJSON {
+		return nil, rest.Problem(http.StatusUnsupportedMediaType, "want Content-Type: %s", rest.NDJSON)
 	}
-	for one, err := range archive.ReadText(http.MaxBytesReader(w, r.Body, recordsBound)) {
+	for one, err := range transfer.ReadText(http.MaxBytesReader(w, r.Body, recordsBound)) {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			return nil, rest.Problem(http.StatusRequestEntityTooLarge, "the conversation is larger than %d bytes; import it while the server is stopped", recordsBound)
 		}

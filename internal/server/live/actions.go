@@ -10,19 +10,15 @@ import (
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/server/api"
-	"github.com/ridethrough/ridethrough/internal/server/audit"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
 )
 
-// commands are the actions on waits and upstreams.
 var commands = []gateway.Command{gateway.RetryNow, gateway.Pause, gateway.Resume, gateway.Skip, gateway.GiveUp}
 
-// action is the body of an action, and its answer.
 type action struct {
 	Do gateway.Command `json:"do"`
 }
 
-// readAction reads an action; false: the request was refused.
 func readAction(w http.ResponseWriter, r *http.Request) (a action, ok bool) {
 	a, err := rest.Read[action](w, r, rest.ActionBound)
 	p, refused := errors.AsType[*api.Problem](err)
@@ -33,34 +29,46 @@ func readAction(w http.ResponseWriter, r *http.Request) (a action, ok bool) {
 		rest.WriteProblem(w, p)
 		return a, false
 	}
-	audit.Note(r.Context(), "do", string(a.Do))
+	rest.Note(r.Context(), "do", string(a.Do))
 	return a, true
 }
 
-// serveWait shows one request that waits, or acts on it.
+// serveWait shows one waiting request or turn, or acts on it. A request is named by its number, a turn by its
+// conversation.
 func (l *Live) serveWait(w http.ResponseWriter, r *http.Request) {
-	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
-	gone := func() {
-		rest.Refuse(w, http.StatusNotFound, "no request %s waits; see /-/waits", rest.Clip(r.PathValue("id")))
-	}
-	if err != nil {
-		gone()
-		return
-	}
+	id := r.PathValue("id")
 	if r.Method != http.MethodPost {
-		all := l.loadCalls()
-		if i := slices.IndexFunc(all, func(v callWait) bool { return v.ID == id }); i >= 0 {
+		all := l.loadWaits()
+		if i := slices.IndexFunc(all, func(v item) bool { return v.key().String() == id }); i >= 0 {
 			rest.Answer(w, http.StatusOK, all[i])
 			return
 		}
-		gone()
+		refuseGone(w, id)
 		return
 	}
 	a, ok := readAction(w, r)
 	if !ok {
 		return
 	}
-	done, err := l.act(r.Context(), id, a.Do)
+	if number, err := strconv.ParseInt(id, 10, 64); err == nil {
+		l.actOnCall(r.Context(), w, number, a)
+	} else {
+		l.actOnTurn(w, r, id, a)
+	}
+}
+
+func refuseGone(w http.ResponseWriter, id string) {
+	rest.Refuse(w, http.StatusNotFound, "no request %s waits; see /-/waits", rest.Clip(id))
+}
+
+func (l *Live) actOnCall(ctx context.Context, w http.ResponseWriter, id int64, a action) {
+	var done bool
+	var err error
+	if f, ok := l.Gateway.(fleet); ok {
+		done, err = f.ActAnywhere(ctx, id, a.Do)
+	} else {
+		done = l.Gateway.Act(id, a.Do)
+	}
 	switch {
 	case err != nil:
 		rest.Refuse(w, http.StatusGatewayTimeout, "request %d: %v", id, err)
@@ -71,7 +79,22 @@ func (l *Live) serveWait(w http.ResponseWriter, r *http.Request) {
 		p.Code = "no-fallback"
 		rest.WriteProblem(w, p)
 	default:
-		gone()
+		refuseGone(w, strconv.FormatInt(id, 10))
+	}
+}
+
+func (l *Live) actOnTurn(w http.ResponseWriter, r *http.Request, conversation string, a action) {
+	switch {
+	case !slices.ContainsFunc(l.loadTurns(), func(v TurnWait) bool { return v.Conversation == conversation }):
+		refuseGone(w, conversation)
+	case a.Do == gateway.Skip:
+		rest.Refuse(w, http.StatusBadRequest, "a turn does not take skip; /-/conversations/%s/move has it ask another model", rest.Clip(conversation))
+	default:
+		if err := l.Conversations.ActOn(r.Context(), "", conversation, a.Do); err != nil {
+			rest.WriteProblem(w, rest.ProblemOf(l.Log, r, err))
+			return
+		}
+		rest.Answer(w, http.StatusOK, a)
 	}
 }
 
@@ -79,14 +102,6 @@ func (l *Live) serveWait(w http.ResponseWriter, r *http.Request) {
 type fleet interface {
 	// ActAnywhere is Act for all of them. With an error it is not known whether the request is anywhere.
 	ActAnywhere(ctx context.Context, id int64, do gateway.Command) (done bool, err error)
-}
-
-// act acts on a request.
-func (l *Live) act(ctx context.Context, id int64, do gateway.Command) (done bool, err error) {
-	if f, ok := l.Gateway.(fleet); ok {
-		return f.ActAnywhere(ctx, id, do)
-	}
-	return l.Gateway.Act(id, do), nil
 }
 
 // serveUpstream shows one upstream, or acts on all waits for it.
@@ -116,11 +131,10 @@ func (l *Live) serveUpstream(w http.ResponseWriter, r *http.Request) {
 
 // actOn acts on an upstream and all waits for it; false: the upstream has been removed.
 func (l *Live) actOn(ctx context.Context, v *upstream, do gateway.Command) bool {
-	if v.Provider == "" {
-		return l.Gateway.ActOn(v.Name, do)
+	if v.Provider != "" && slices.Contains(turnActions, string(do)) { // before the calls: turns are stopped, not failed
+		if err := l.Conversations.ActOn(ctx, v.Provider, "", do); err != nil {
+			l.Log.Error("stop waiting turns", "upstream", v.Name, "error", err)
+		}
 	}
-	if err := l.Conversations.ActOn(ctx, v.Provider, do); err != nil {
-		l.Log.Error("stop waiting turns", "upstream", v.Name, "error", err)
-	}
-	return true
+	return v.Source == "conversations" || l.Gateway.ActOn(v.Name, do)
 }

@@ -2,44 +2,41 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/server/feed"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
-	"github.com/ridethrough/ridethrough/internal/server/stream"
 )
 
-// refreshTime is the time between two refreshes of a list that has readers.
 const refreshTime = 250 * time.Millisecond
 
-// A long list takes long to load. Showing it must not slow down what it shows: after a refresh there is a
-// pause of pauseFactor times its duration, at most pauseBound.
+// A long list takes long to load. Showing it must not slow down what it shows: after a refresh there is a pause of
+// pauseFactor times its duration, at most pauseBound.
 const (
 	pauseFactor = 200
 	pauseBound  = 2 * time.Second
 )
 
-// removalsBound is how many removals are kept. A reader that missed more gets the whole list.
-const removalsBound = 4096
+// changesBound is how many changes of a list are kept. A reader that missed more gets the whole list.
+const changesBound = 8
 
-// item is an item of a list.
 type item interface {
 	key() key
 	same(item) bool // nothing has changed but the time
 }
 
-// key identifies an item of a list, by a text that is not empty or by a number. It is not a type parameter, because all of a
-// list would be compiled for each type.
+// key identifies an item of a list, by a text that is not empty or by a number. It is not a type parameter, because
+// a whole list would be compiled for each type.
 type key struct {
 	number int64
 	text   string
 }
 
-// MarshalJSON encodes the number or the text.
 func (k key) MarshalJSON() ([]byte, error) {
 	if k.text != "" {
 		return rest.JSON(k.text), nil
@@ -47,7 +44,9 @@ func (k key) MarshalJSON() ([]byte, error) {
 	return rest.JSON(k.number), nil
 }
 
-// itemsOf returns values as items.
+// String returns the text, or the number in digits.
+func (k key) String() string { return cmp.Or(k.text, strconv.FormatInt(k.number, 10)) }
+
 func itemsOf[T any, P interface {
 	*T
 	item
@@ -59,34 +58,20 @@ func itemsOf[T any, P interface {
 	return items
 }
 
-// list shows a list to the readers that follow it. However many they are, the list is loaded once in a
-// refreshTime, and each change is encoded once.
+// list shows a list to the readers that follow it. However many they are, it loads the list once in a refreshTime,
+// and encodes each change once.
 type list struct {
 	one, all string // the names of its events: "wait", "waits"
 	load     func() []item
-	end      func(key) (feed.End, bool) // how the wait of a removed item ended; nil: items are no waits
+	end      func(key) (End, bool) // how the wait of a removed item ended; nil: items are no waits
 
-	mu       sync.Mutex
-	readers  int
-	due      time.Time // of the next refresh
-	items    []item
-	lingers  map[key]bool // items that were removed before their end was known: they stay for one refresh
-	version  int          // counts the refreshes that found a change
-	lines    map[key]line // the events of the items
-	removals []removal    // the latest
-	missing  int          // the version of the last removal that is not kept any more
-}
-
-// line is the event of an item, and the version it is from. An item that has not changed has no text.
-type line struct {
-	version int
-	text    []byte
-}
-
-// removal is an item that was removed, and the version it was removed in.
-type removal struct {
-	key     key
-	version int
+	mu      sync.Mutex
+	readers int
+	due     time.Time // of the next refresh
+	items   []item
+	lingers map[key]bool // items that were removed before their end was known: they stay for one refresh
+	version int          // counts the refreshes that found a change
+	changes [][]byte     // the events of the latest, of which the last one led to the version
 }
 
 // latest returns the list as its readers see it, or loads it.
@@ -99,7 +84,7 @@ func (l *list) latest() []item {
 	return l.load()
 }
 
-// begin writes the list for a new reader, which has to call leave.
+// begin writes the list for a new reader, which must call leave.
 func (l *list) begin(to *bytes.Buffer, event string) (version int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,20 +94,20 @@ func (l *list) begin(to *bytes.Buffer, event string) (version int) {
 	return l.version
 }
 
-// changesSince writes what has changed since a version: items that are new or changed, and the keys of those
-// that were removed. It returns the version that the reader has now.
+// changesSince writes the changes since a version: items that are new or changed, and the keys of removed ones. It
+// returns the reader's new version.
 func (l *list) changesSince(version int, to *bytes.Buffer, event string) (newVersion int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := time.Now(); !now.Before(l.due) {
 		l.refresh(now)
 	}
-	switch {
-	case version == l.version:
-	case version < l.missing:
+	if missed := l.version - version; missed > len(l.changes) {
 		l.snapshot(to, event)
-	default:
-		l.changes(to, version)
+	} else {
+		for _, change := range l.changes[len(l.changes)-missed:] {
+			to.Write(change)
+		}
 	}
 	return l.version
 }
@@ -132,26 +117,12 @@ func (l *list) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.readers--; l.readers == 0 {
-		l.items, l.lingers, l.lines, l.removals = nil, nil, nil, nil
-		l.missing = l.version
+		l.items, l.lingers, l.changes = nil, nil, nil
 	}
 }
 
 func (l *list) snapshot(to *bytes.Buffer, event string) {
-	stream.Frame(to, "", event, rest.JSON(map[string][]item{l.all: l.items}))
-}
-
-func (l *list) changes(to *bytes.Buffer, since int) {
-	for _, v := range l.items {
-		if line := l.lines[v.key()]; line.version > since {
-			to.Write(line.text)
-		}
-	}
-	for _, r := range l.removals {
-		if _, back := l.lines[r.key]; r.version > since && !back {
-			stream.Frame(to, "", "gone", rest.JSON(l.gone(r.key)))
-		}
-	}
+	rest.Frame(to, "", event, rest.JSON(map[string][]item{l.all: l.items}))
 }
 
 // gone returns the event of a removal: the key, and how the wait ended if that is known.
@@ -166,18 +137,17 @@ func (l *list) gone(k key) map[string]any {
 	return members
 }
 
-// refresh loads the list and notes the changes.
 func (l *list) refresh(now time.Time) {
 	before := l.items
 	l.items = l.load()
 	if l.changed(before) {
 		l.linger(before)
-		l.diff(before)
+		l.note(before)
 	}
 	l.due = now.Add(max(refreshTime, min(pauseBound, pauseFactor*time.Since(now))))
 }
 
-// linger keeps removed items for one more refresh whose end is not known yet: it is reported a moment later.
+// linger keeps removed items of unknown end for one more refresh: the end is reported a moment later.
 func (l *list) linger(before []item) {
 	if l.end == nil {
 		return
@@ -200,9 +170,8 @@ func (l *list) linger(before []item) {
 	l.lingers = lingers
 }
 
-// changed reports whether more than the time differs from the items before.
 func (l *list) changed(before []item) bool {
-	if l.lines == nil || len(before) != len(l.items) {
+	if len(before) != len(l.items) {
 		return true
 	}
 	for i := range before {
@@ -213,42 +182,32 @@ func (l *list) changed(before []item) bool {
 	return false
 }
 
-// diff encodes the changes since the items before.
-func (l *list) diff(before []item) {
-	l.version++
+// note encodes the changes since the items before: items that are new or changed, and the keys of removed ones.
+func (l *list) note(before []item) {
 	old := make(map[key]item, len(before))
 	for _, v := range before {
 		old[v.key()] = v
 	}
-	lines := make(map[key]line, len(l.items))
+	var b bytes.Buffer
 	for _, v := range l.items {
-		k := v.key()
-		last, known := old[k]
-		delete(old, k)
-		if known && v.same(last) {
-			lines[k] = l.lines[k]
-			continue
+		last, known := old[v.key()]
+		if delete(old, v.key()); !known || !v.same(last) {
+			rest.Frame(&b, "", l.one, rest.JSON(v))
 		}
-		var b bytes.Buffer
-		stream.Frame(&b, "", l.one, rest.JSON(v))
-		lines[k] = line{l.version, b.Bytes()}
 	}
 	for _, v := range before {
 		if _, gone := old[v.key()]; gone {
-			l.removals = append(l.removals, removal{v.key(), l.version})
+			rest.Frame(&b, "", "gone", rest.JSON(l.gone(v.key())))
 		}
 	}
-	if over := len(l.removals) - removalsBound; over > 0 {
-		l.missing = l.removals[over-1].version
-		l.removals = append(l.removals[:0], l.removals[over:]...)
-	}
-	l.lines = lines
+	l.version++
+	l.changes = append(l.changes[max(0, len(l.changes)+1-changesBound):], b.Bytes())
 }
 
 // serve returns the handler of the list: it answers with the list, or streams it and its changes.
-func (l *list) serve(readers *stream.Readers) http.HandlerFunc {
+func (l *list) serve(readers *rest.Readers) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !strings.Contains(r.Header.Get("Accept"), stream.SSE) {
+		if !strings.Contains(r.Header.Get("Accept"), rest.SSE) {
 			rest.Answer(w, http.StatusOK, map[string][]item{l.all: l.load()})
 			return
 		}
@@ -261,7 +220,7 @@ func (l *list) serve(readers *stream.Readers) http.HandlerFunc {
 		defer l.leave()
 		ticker := time.NewTicker(refreshTime)
 		defer ticker.Stop()
-		for out.Flush() == nil && stream.Await(out, ticker.C) {
+		for out.Flush() == nil && rest.Await(out, ticker.C) {
 			version = l.changesSince(version, &out.Buffer, "snapshot")
 		}
 	}

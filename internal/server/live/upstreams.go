@@ -2,9 +2,8 @@ package live
 
 import (
 	"cmp"
-	"iter"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -12,14 +11,14 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/ratelimit"
 	"github.com/ridethrough/ridethrough/transport"
 )
 
-// upstream is an upstream, as JSON.
 type upstream struct {
 	Name        string    `json:"name"`
-	Source      string    `json:"source"`            // whose it is: "gateway" or "conversations"
-	Provider    string    `json:"provider,omitzero"` // of conversations: as in the names of models
+	Source      string    `json:"source"`            // whose it is: "gateway", or "conversations" only
+	Provider    string    `json:"provider,omitzero"` // where conversations ask it: as in the names of models
 	API         string    `json:"api,omitzero"`
 	Base        string    `json:"base,omitzero"`
 	State       string    `json:"state"`                // "operational", "slow", "degraded", "waiting", "down", "recovering", "paused", "no-data"
@@ -29,22 +28,21 @@ type upstream struct {
 	Paused      time.Time `json:"pausedSince,omitzero"` // left out: it is not
 	Failing     []string  `json:"failing,omitzero"`     // models whose last tries have failed
 	Outages     []outage  `json:"outages"`
-	Waiting     int       `json:"waiting"`              // requests or turns that wait for it
+	Waiting     int       `json:"waiting"`              // requests and turns that wait for it
+	Turns       int       `json:"turns,omitzero"`       // of these, turns of conversations
 	LastSuccess time.Time `json:"lastSuccess,omitzero"` // left out: none known
 	Vendor      vendor    `json:"vendor,omitzero"`      // left out: nothing fails, or no status page is read
 	Actions     []string  `json:"actions"`              // that it takes
 
-	FirstByte          []firstByte `json:"firstByte,omitzero"` // limits that are learned, the longest first; left out: none is known
-	Limits             []limit     `json:"limits,omitzero"`    // that it states, the most used first; left out: it states none
-	Slow               bool        `json:"slow,omitzero"`
+	FirstByte          []firstByte `json:"firstByte,omitzero"`          // limits that are learned, the longest first; left out: none is known
+	Limits             []limit     `json:"limits,omitzero"`             // that it states, the most used first; left out: it states none
 	Samples            int         `json:"samples"`                     // answers in the last hour
 	FirstTokenMs       int64       `json:"firstTokenMs,omitzero"`       // the median of the last half hour
 	FirstTokenBeforeMs int64       `json:"firstTokenBeforeMs,omitzero"` // the median of the day before
-	Strip              []cell      `json:"strip,omitzero"`              // the last day
-	Saved              *saving     `json:"saved,omitzero"`
+	Saved              *saving     `json:"saved,omitzero"`              // left out: nothing is measured
 }
 
-// vendor is what the provider's status page says while the upstream fails, beside what was measured here, as JSON.
+// vendor is the provider's status page while the upstream fails, beside our measurements, as JSON.
 type vendor struct {
 	Says     string    `json:"says"`
 	Fine     bool      `json:"fine"` // it knows of no problem
@@ -53,8 +51,8 @@ type vendor struct {
 	Failures int       `json:"failures"` // of these
 }
 
-// firstByte is the learned limit on the first byte of a model's answers, as JSON. Larger requests have longer ones:
-// this is the longest.
+// firstByte is the learned limit on the first byte of a model's answers, as JSON. Larger requests have longer
+// limits: this is the longest.
 type firstByte struct {
 	Model   string `json:"model"`
 	LimitMs int64  `json:"limitMs"`
@@ -80,39 +78,36 @@ type outage struct {
 	window bool // a usage window is spent: its waits end when it opens, whatever probes before that find
 }
 
-// key returns the name.
 func (v *upstream) key() key { return key{text: v.Name} }
 
-// same reports whether nothing has changed but the time. The time of the last success is ignored: every
-// request changes it.
+// same reports whether nothing has changed but the time. It ignores the time of the last success: every request
+// changes it.
 func (v *upstream) same(other item) bool {
 	o := other.(*upstream)
 	return v.Name == o.Name && v.Source == o.Source && v.API == o.API && v.Base == o.Base && v.State == o.State && v.Reason == o.Reason &&
-		v.Until.Equal(o.Until) && v.Paused.Equal(o.Paused) && v.Waiting == o.Waiting && v.Vendor == o.Vendor && v.Samples == o.Samples &&
+		v.Until.Equal(o.Until) && v.Paused.Equal(o.Paused) && v.Waiting == o.Waiting && v.Turns == o.Turns && v.Provider == o.Provider && v.Vendor == o.Vendor && v.Samples == o.Samples &&
 		v.FirstTokenMs == o.FirstTokenMs && slices.Equal(v.Failing, o.Failing) && v.FirstTokenBeforeMs == o.FirstTokenBeforeMs &&
-		slices.EqualFunc(v.Outages, o.Outages, outage.same) && slices.Equal(v.Strip, o.Strip) &&
+		slices.EqualFunc(v.Outages, o.Outages, outage.same) &&
 		slices.Equal(v.FirstByte, o.FirstByte) && slices.EqualFunc(v.Limits, o.Limits, limit.same)
 }
 
-// same reports whether nothing has changed but the time.
 func (v outage) same(o outage) bool {
 	v.RemainingMs = o.RemainingMs
 	return v == o
 }
 
-// The actions on upstreams. Those of conversations cannot be paused: a paused turn would occupy its worker.
+// The actions on upstreams. Upstreams of conversations only cannot be paused.
 var (
 	callActions = []string{string(gateway.RetryNow), string(gateway.Pause), string(gateway.Resume), string(gateway.GiveUp)}
 	turnActions = []string{string(gateway.RetryNow), string(gateway.GiveUp)}
 )
 
-// loadUpstreams returns the upstreams of the gateway and of the conversations.
 func (l *Live) loadUpstreams() []upstream {
 	now, waits, measured := time.Now(), l.waitsByUpstream(), l.history()
 	vendors := l.vendors(now)
 	all := []upstream{}
 	add := func(v upstream, g breaker.State) {
-		v.Paused, v.LastSuccess, v.Waiting = api.Time(g.Paused), api.Time(g.LastSuccess), max(v.Waiting, g.Waiting)
+		v.Paused, v.LastSuccess, v.Waiting = api.Time(g.Paused), api.Time(g.LastSuccess), g.Waiting
 		h := measured.Health(v.Name, g, now)
 		v.Vendor = vendors[v.Name]
 		v.Failing, v.Outages = h.Failing, make([]outage, len(h.Outages))
@@ -122,21 +117,25 @@ func (l *Live) loadUpstreams() []upstream {
 		v.complete(h.Condition, waits[v.Name], l.measurementOf(v.Name, now), now)
 		all = append(all, v)
 	}
+	turns := l.turnUpstreams()
 	for _, h := range l.Gateway.Upstreams() {
-		add(upstream{
+		v := upstream{
 			Name: h.Name, Source: "gateway", API: h.API, Base: h.Base, Actions: callActions,
 			FirstByte: viewLearned(h.Learned), Limits: viewLimits(h.Limits, now),
-		}, h.Breaker)
+		}
+		if u, asked := turns[h.Name]; asked {
+			v.Provider, v.Turns = history.Provider(h.Name), u.waiting
+			delete(turns, h.Name)
+		}
+		add(v, h.Breaker)
 	}
-	for u, waiting := range l.providers() {
-		add(upstream{
-			Name: history.ConversationUpstream(u.Name), Source: "conversations", Provider: u.Name, Waiting: waiting, Actions: turnActions,
-		}, u)
+	for _, name := range slices.Sorted(maps.Keys(turns)) {
+		u := turns[name]
+		add(upstream{Name: name, Source: "conversations", Provider: history.Provider(name), Turns: u.waiting, Actions: turnActions}, u.breaker)
 	}
 	return all
 }
 
-// vendors returns what status pages say about the upstreams that fail.
 func (l *Live) vendors(now time.Time) map[string]vendor {
 	h := l.history()
 	if l.Vendor == nil || h == nil {
@@ -144,7 +143,7 @@ func (l *Live) vendors(now time.Time) map[string]vendor {
 	}
 	all := map[string]vendor{}
 	for _, in := range h.Incidents(now) {
-		if !in.Ended.IsZero() {
+		if !in.Open {
 			continue
 		}
 		if page := l.Vendor(in.Upstream); page.Says != "" {
@@ -154,34 +153,31 @@ func (l *Live) vendors(now time.Time) map[string]vendor {
 	return all
 }
 
-// providers returns the upstreams of conversations, with the turns that wait for each: those that this process has
-// asked, and those in the history.
-func (l *Live) providers() iter.Seq2[breaker.State, int] {
-	return func(yield func(breaker.State, int) bool) {
-		if l.Conversations == nil {
-			return
-		}
-		known := map[string]bool{}
-		for u, waiting := range l.Conversations.Upstreams() {
-			known[u.Name] = true
-			if !yield(u, waiting) {
-				return
-			}
-		}
-		h := l.history()
-		if h == nil {
-			return
-		}
+type turnUpstream struct {
+	breaker breaker.State
+	waiting int // turns
+}
+
+// turnUpstreams returns the upstreams of turns by name: those that this process has asked or that turns wait for,
+// and those in the history.
+func (l *Live) turnUpstreams() map[string]turnUpstream {
+	all := map[string]turnUpstream{}
+	if l.Conversations == nil {
+		return all
+	}
+	if h := l.history(); h != nil {
 		for _, name := range h.Names() {
-			provider, ok := strings.CutPrefix(name, history.ConversationUpstream(""))
-			if ok && !known[provider] && !yield(breaker.State{Name: provider}, 0) {
-				return
+			if strings.HasPrefix(name, history.ConversationUpstream("")) {
+				all[name] = turnUpstream{}
 			}
 		}
 	}
+	for u, waiting := range l.Conversations.Upstreams() {
+		all[u.Name] = turnUpstream{u, waiting}
+	}
+	return all
 }
 
-// viewLearned returns the longest limit of each model.
 func viewLearned(learned []transport.FirstByte) []firstByte {
 	var all []firstByte
 	for _, l := range learned {
@@ -195,14 +191,13 @@ func viewLearned(learned []transport.FirstByte) []firstByte {
 			all[i] = v
 		}
 	}
-	sort.Slice(all, func(i, j int) bool {
-		a, b := all[i], all[j]
-		return cmp.Or(cmp.Compare(b.LimitMs, a.LimitMs), cmp.Compare(a.Model, b.Model)) < 0
+	slices.SortFunc(all, func(a, b firstByte) int {
+		return cmp.Or(cmp.Compare(b.LimitMs, a.LimitMs), cmp.Compare(a.Model, b.Model))
 	})
 	return all
 }
 
-// outageName names an outage among those of its upstream, such as "model claude-sonnet-4-5"; "": there is none.
+// outageName names an outage among those of its upstream, such as "model claude-sonnet-4-5", or returns "".
 func outageName(o breaker.Outage) string {
 	name := strings.TrimRight(o.Level+" "+o.Scope.Model, " ")
 	if o.Scope.Credential != "" {
@@ -222,4 +217,42 @@ func viewOutage(g *breaker.Outage, now time.Time) outage {
 		v.window = f.Window
 	}
 	return v
+}
+
+// limit is a limit that an upstream states, and how much of it is used, as JSON.
+type limit struct {
+	Credential string    `json:"credential"`       // whose it is: "own", or the beginning of a digest of the client's
+	Model      string    `json:"model,omitzero"`   // left out: it is one of all models
+	Name       string    `json:"name"`             // such as "input-tokens", or "5h" of a subscription
+	Unit       string    `json:"unit"`             // what it counts
+	Limit      float64   `json:"limit,omitzero"`   // left out: only the share is stated
+	Remaining  float64   `json:"remaining"`        // of Limit
+	Used       int       `json:"usedPercent"`      // in percent
+	ResetAt    time.Time `json:"resetAt,omitzero"` // when all of it is there again; left out: unknown
+	ResetMs    int64     `json:"resetMs,omitzero"` // until then
+}
+
+// limitBound is how many limits of an upstream are shown: the most used ones.
+const limitBound = 12
+
+// same reports whether a reader would see no difference: every answer changes a limit a little.
+func (v limit) same(o limit) bool {
+	v.Remaining, v.ResetAt, v.ResetMs = o.Remaining, o.ResetAt, o.ResetMs
+	return v == o
+}
+
+func viewLimits(all []ratelimit.Headroom, now time.Time) []limit {
+	var views []limit
+	for _, h := range all {
+		for _, l := range h.Limits {
+			views = append(views, limit{
+				Credential: api.Credential(h.Credential), Model: h.Model, Name: l.Name, Unit: string(l.Unit), Limit: l.Limit, Remaining: l.Remaining,
+				Used: api.Percent(l.Used), ResetAt: api.Time(l.Reset), ResetMs: api.RemainingMs(l.Reset, now),
+			})
+		}
+	}
+	slices.SortStableFunc(views, func(a, b limit) int {
+		return cmp.Or(b.Used-a.Used, strings.Compare(a.Model, b.Model), strings.Compare(a.Name, b.Name), strings.Compare(a.Credential, b.Credential))
+	})
+	return views[:min(len(views), limitBound)]
 }

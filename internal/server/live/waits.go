@@ -25,7 +25,8 @@ type WaitView struct {
 	WaitedMs    int64     `json:"waitedMs"`
 }
 
-// ViewWait returns the view of a wait after so many retries, of a call or turn that began at a time.
+// ViewWait returns the view of a wait of a call or turn that began at a time. retries is how many retries were made
+// before.
 func ViewWait(w *policy.Wait, retries int, began, now time.Time) WaitView {
 	v := WaitView{
 		Retries: retries, MaxRetries: w.Limit, Began: api.Time(began), Due: api.Time(w.Due), Deadline: api.Time(w.Deadline),
@@ -43,14 +44,20 @@ func ViewWait(w *policy.Wait, retries int, began, now time.Time) WaitView {
 	return v
 }
 
-// withTimeOf returns the view with the time of another one, to compare the rest.
+// withTimeOf returns the view with the time of another one, to compare everything else.
 func (v WaitView) withTimeOf(o WaitView) WaitView {
 	v.RemainingMs, v.WaitedMs = o.RemainingMs, o.WaitedMs
 	return v
 }
 
-// callWait is a call that waits, as JSON.
+// The faces of waits, as in the metrics.
+const (
+	callFace = "gateway"
+	turnFace = "conversation"
+)
+
 type callWait struct {
+	Face         string `json:"face"`
 	ID           int64  `json:"id"`
 	State        string `json:"state"` // "waiting", "trying", "queued", "paused"
 	Session      string `json:"session,omitzero"`
@@ -71,17 +78,14 @@ type callWait struct {
 	WaitView
 }
 
-// key returns the id.
 func (v *callWait) key() key { return key{number: v.ID} }
 
-// same reports whether nothing has changed but the time.
 func (v *callWait) same(other item) bool {
 	now, o := *v, *other.(*callWait)
 	now.WaitView, now.Limit = v.withTimeOf(o.WaitView), o.Limit
 	return now == o
 }
 
-// loadCalls returns the gateway's waits.
 func (l *Live) loadCalls() []callWait {
 	now := time.Now()
 	from := l.Gateway.Waits()
@@ -89,7 +93,7 @@ func (l *Live) loadCalls() []callWait {
 	for i := range from {
 		w := &from[i]
 		all[i] = callWait{
-			ID: w.ID, State: w.State, Session: w.Session, Client: w.Client, API: w.API, Upstream: w.Upstream,
+			Face: callFace, ID: w.ID, State: w.State, Session: w.Session, Client: w.Client, API: w.API, Upstream: w.Upstream,
 			Model: w.Model, Stream: w.Stream, Held: w.Held, AfterContent: w.AfterContent, Outage: outageName(w.Outage), Next: w.Next, CachedUntil: api.Time(w.Cache.Until), CacheTokens: w.Cache.Tokens, Replica: w.Replica, WaitView: ViewWait(&w.Wait, w.Retries(), w.Began, now),
 		}
 		if p := w.Place; p != nil {
@@ -100,11 +104,11 @@ func (l *Live) loadCalls() []callWait {
 	return all
 }
 
-// turnsBound is how many waiting turns are shown.
 const turnsBound = 500
 
 // TurnWait is a turn that waits, as JSON.
 type TurnWait struct {
+	Face         string `json:"face"`
 	Conversation string `json:"conversation"`
 	Title        string `json:"title,omitzero"`
 	Turn         string `json:"turn"`
@@ -119,14 +123,12 @@ type TurnWait struct {
 // key returns the conversation's id: it has one turn at a time.
 func (v *TurnWait) key() key { return key{text: v.Conversation} }
 
-// same reports whether nothing has changed but the time.
 func (v *TurnWait) same(other item) bool {
 	now, o := *v, *other.(*TurnWait)
 	now.WaitView = v.withTimeOf(o.WaitView)
 	return now == o
 }
 
-// loadTurns returns the turns that wait.
 func (l *Live) loadTurns() []TurnWait {
 	if l.Conversations == nil {
 		return []TurnWait{}
@@ -138,14 +140,18 @@ func (l *Live) loadTurns() []TurnWait {
 		outages[u.Name] = u.Outages
 	}
 	for i := range all {
-		if v := &all[i]; v.State == "waiting" {
-			v.Outage = outageOf(v.Model, outages[v.Provider])
+		v := &all[i]
+		if v.Face = turnFace; v.State == "waiting" {
+			v.Outage = outageOf(v.Model, outages[v.Upstream])
 		}
 	}
 	return all
 }
 
-// outageOf returns the name of the widest outage that a model is in; "": none.
+func (l *Live) loadWaits() []item {
+	return append(itemsOf(l.loadCalls()), itemsOf(l.loadTurns())...)
+}
+
 func outageOf(model string, outages []breaker.Outage) string {
 	i := slices.IndexFunc(outages, func(o breaker.Outage) bool { return o.Whole() || o.Scope.Model == model })
 	if i < 0 {
@@ -160,13 +166,10 @@ type tally struct {
 	All int    `json:"all"`
 }
 
-// key returns the name of the list.
 func (v *tally) key() key { return key{text: v.Of} }
 
-// same reports whether nothing has changed.
 func (v *tally) same(other item) bool { return *v == *other.(*tally) }
 
-// loadTallies counts the turns that wait.
 func (l *Live) loadTallies() []tally {
 	if l.Conversations == nil {
 		return []tally{}

@@ -1,10 +1,13 @@
-// Package rest reads the requests below /-/ and answers them in JSON or with a problem document.
+// Package rest reads the requests below /-/ and answers them in JSON, with a problem document
+// or with a stream of events. It records who acts on a server, and no content: a line of the log for each action
+// and, where the server has a directory, of a bounded file there.
 package rest
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"mime"
@@ -14,7 +17,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/ridethrough/ridethrough/internal/clip"
+	"github.com/ridethrough/ridethrough/internal/server/api"
+	"github.com/ridethrough/ridethrough/internal/text"
 )
 
 // ActionBound is the largest body of an action, in bytes.
@@ -59,7 +63,7 @@ func Routes(log *slog.Logger, operations []Operation) (routes []Route) {
 	return routes
 }
 
-// dispatch returns the handler of an address: the operation of each method.
+// dispatch returns the handler of an address with an operation per method.
 func dispatch(log *slog.Logger, path string, operations []Operation) http.HandlerFunc {
 	byMethod := map[string]Operation{}
 	for _, o := range operations {
@@ -138,4 +142,67 @@ func JSON(v any) []byte {
 }
 
 // Clip bounds a client's text for an answer or a log.
-func Clip(s string) string { return clip.Text(s, 128) }
+func Clip(s string) string { return text.Clip(s, 128) }
+
+// codes are the problem codes of statuses, for errors without their own code.
+var codes = map[int]string{
+	http.StatusBadRequest:            "invalid-input",
+	http.StatusUnauthorized:          "unauthorized",
+	http.StatusForbidden:             "forbidden",
+	http.StatusNotFound:              "not-found",
+	http.StatusMethodNotAllowed:      "method-not-allowed",
+	http.StatusRequestEntityTooLarge: "too-large",
+	http.StatusUnsupportedMediaType:  "unsupported-media-type",
+	http.StatusMisdirectedRequest:    "misdirected",
+	http.StatusUpgradeRequired:       "upgrade-required",
+	http.StatusInternalServerError:   "internal",
+	http.StatusServiceUnavailable:    "busy",
+}
+
+// StatusOf returns the status of the code of a problem of ours; 0: there is no such code.
+func StatusOf(code string) int {
+	for status, c := range codes {
+		if c == code {
+			return status
+		}
+	}
+	return map[string]int{"no-fallback": http.StatusConflict}[code]
+}
+
+// Problem returns a problem with the code of its status.
+func Problem(status int, format string, args ...any) *api.Problem {
+	return &api.Problem{
+		Title: http.StatusText(status), Status: status, Code: codes[status], Detail: fmt.Sprintf(format, args...),
+	}
+}
+
+// Refuse answers a request with a problem.
+func Refuse(w http.ResponseWriter, status int, format string, args ...any) {
+	WriteProblem(w, Problem(status, format, args...))
+}
+
+// WriteProblem answers a request with a problem.
+func WriteProblem(w http.ResponseWriter, p *api.Problem) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	switch p.Code {
+	case "store-full":
+		w.Header().Set("Retry-After", "60")
+	case "store-unavailable":
+		w.Header().Set("Retry-After", "5")
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(JSON(p), '\n')) // a client that left misses it
+}
+
+// ProblemOf returns the problem of an error. An error that the client did not cause is logged, and its text
+// is not sent.
+func ProblemOf(log *slog.Logger, r *http.Request, err error) *api.Problem {
+	p, ok := errors.AsType[*api.Problem](err)
+	if !ok {
+		p = Problem(http.StatusInternalServerError, "the conversation could not be read or written; the log says more")
+	}
+	if p.Status == http.StatusInternalServerError {
+		log.Error("conversation request failed", "method", r.Method, "path", Clip(r.URL.Path), "error", err)
+	}
+	return p
+}

@@ -9,7 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// known are the errors that have a code of their own.
+// known are the errors that have their own code.
 var known = []struct {
 	err    error
 	status int
@@ -30,16 +30,16 @@ var known = []struct {
 	{conversation.ErrNotAsked, http.StatusConflict, "not-asked"},
 	{conversation.ErrInvalidDecision, http.StatusBadRequest, "invalid-input"},
 	{store.ErrTooLarge, http.StatusRequestEntityTooLarge, "too-large"},
-	{store.ErrFull, http.StatusServiceUnavailable, "store-full"},
+	{store.ErrFull, http.StatusInsufficientStorage, "store-full"},
 	{store.ErrNotOpen, http.StatusServiceUnavailable, "store-unavailable"},
 	{store.ErrUnavailable, http.StatusServiceUnavailable, "store-unavailable"},
 	{store.ErrClosed, http.StatusServiceUnavailable, "busy"},
 }
 
-// more are the codes of problems of conversations that no such error has.
+// more are the codes of problems of conversations without such an error.
 var more = map[string]int{"wrong-sequence": http.StatusConflict, "damaged": http.StatusInternalServerError}
 
-// StatusOf returns the status of the code of a problem of conversations; 0: there is no such code.
+// StatusOf returns the status of a problem's code, or 0 for an unknown code.
 func StatusOf(code string) int {
 	for _, k := range known {
 		if k.code == code {
@@ -49,7 +49,7 @@ func StatusOf(code string) int {
 	return more[code]
 }
 
-// Explain adds its problem to an error of a conversation or a store. Other errors stay as they are.
+// Explain adds its problem to an error of a conversation or a store. Other errors are returned unchanged.
 func Explain(err error) error {
 	for _, k := range known {
 		if errors.Is(err, k.err) {
@@ -66,23 +66,20 @@ func newProblem(status int, code string, err error) *api.Problem {
 	return &api.Problem{Title: http.StatusText(status), Status: status, Code: code, Detail: err.Error()}
 }
 
-// explained is an error with its problem.
 type explained struct {
 	error
 	problem *api.Problem
 }
 
-// Unwrap returns the error and the problem.
 func (e explained) Unwrap() []error { return []error{e.error, e.problem} }
 
-// Refusal returns the problem with which a server has answered as an error, of which a client asks for
-// [conversation.ErrNotFound] as a caller in the server's process does.
+// Refusal returns the problem in a server's answer as an error. It matches [conversation.ErrNotFound] and the like,
+// as errors in the server's process do.
 func Refusal(p *api.Problem) error { return refusal{p} }
 
-// refusal is a problem that is the errors of its code.
+// refusal is a problem that matches the errors of its code.
 type refusal struct{ *api.Problem }
 
-// Unwrap returns the problem.
 func (r refusal) Unwrap() error { return r.Problem }
 
 // Is reports whether the code is that of a conversation's or a store's error.

@@ -29,7 +29,7 @@ func TestExplain_KeepsTheError(t *testing.T) {
 		detail error
 	}{
 		{fmt.Errorf("get: %w", conversation.ErrNotFound), 404, "not-found", nil},
-		{store.ErrFull, 503, "store-full", nil},
+		{store.ErrFull, 507, "store-full", nil},
 		{fmt.Errorf("%w: it is being opened", store.ErrNotOpen), 503, "store-unavailable", nil},
 		{fmt.Errorf("read log: %w", store.ErrUnavailable), 503, "store-unavailable", nil},
 		{fmt.Errorf("read log: %w", damage), 500, "damaged", damage},

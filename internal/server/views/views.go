@@ -23,7 +23,7 @@ func Of(v conversation.View, now time.Time) api.Conversation {
 	if w := v.Wait; w != nil {
 		c.Wait = &api.Wait{
 			Until: api.Time(w.Due), RemainingMs: api.RemainingMs(w.Due, now), Retry: wire.Ordinal(w.Run.Tries),
-			Kind: w.Fault.Kind.String(), Message: w.Fault.Redacted(),
+			Kind: w.Fault.Kind.String(), Code: w.Fault.ShortCode(), Message: w.Fault.Redacted(),
 		}
 	}
 	if v.Approval != nil {
@@ -46,7 +46,7 @@ func From(c api.Conversation) conversation.View {
 	v := conversation.View{ID: c.ID, Settings: c.Settings, Created: c.Created, Changed: c.Changed, Last: c.Seq, Turn: c.TurnID, Paused: c.Paused}
 	if w := c.Wait; w != nil {
 		v.Wait = &conversation.Wait{Conversation: v.ID, Title: v.Settings.Title, Turn: v.Turn, Retry: turn.Retry{Wait: policy.Wait{
-			Run: policy.Run{Tries: int(w.Retry)}, Fault: &fault.Error{Kind: fault.KindOf(w.Kind), Message: w.Message}, Due: w.Until,
+			Run: policy.Run{Tries: int(w.Retry)}, Fault: &fault.Error{Kind: fault.KindOf(w.Kind), Code: w.Code, Message: w.Message}, Due: w.Until,
 		}}}
 	}
 	if a := c.Approval; a != nil {
@@ -63,7 +63,7 @@ func SummaryOf(v conversation.View) api.Summary {
 	return api.Summary{ID: v.ID, Title: v.Settings.Title, Model: v.Settings.Model, Turns: v.Turns, Created: api.Time(v.Created), Changed: api.Time(v.Changed), Paused: api.Time(v.Paused)}
 }
 
-// FromSummary returns the conversation of a list, with what the list has of it.
+// FromSummary returns the conversation of a list, with the fields that a list has.
 func FromSummary(s api.Summary) conversation.View {
 	return conversation.View{
 		ID: s.ID, Settings: conversation.Settings{Title: s.Title, Model: s.Model}, Turns: s.Turns, Created: s.Created, Changed: s.Changed, Paused: s.Paused,
@@ -75,7 +75,7 @@ func RestoredOf(added int, v conversation.View) api.Restored {
 	return api.Restored{Added: added, InProgress: v.Turn != "" || len(v.Inputs) > 0}
 }
 
-// ImagesOf returns the images of a body. What is wrong with them the runner says.
+// ImagesOf returns the images of a body. The runner checks them.
 func ImagesOf(images []api.NewImage) (all []llm.Image) {
 	for _, i := range images {
 		all = append(all, llm.Image{Name: i.Name, Data: i.Data})
@@ -83,7 +83,7 @@ func ImagesOf(images []api.NewImage) (all []llm.Image) {
 	return all
 }
 
-// NewImages returns images as they are sent.
+// NewImages returns images in the form of the API.
 func NewImages(images []llm.Image) (all []api.NewImage) {
 	for _, i := range images {
 		all = append(all, api.NewImage{Name: i.Name, Data: i.Data})

@@ -17,7 +17,7 @@ import (
 )
 
 // sizeBound is the largest size of the page as it is sent, in bytes.
-const sizeBound = 60_000
+const sizeBound = 70_000
 
 // files returns the page's files by name.
 func files(t *testing.T) map[string]string {

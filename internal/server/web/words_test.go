@@ -11,8 +11,8 @@ import (
 
 	"github.com/ridethrough/ridethrough/council"
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/cli/agentcmd"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
-	"github.com/ridethrough/ridethrough/internal/terminal/members"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
@@ -41,10 +41,13 @@ type example struct {
 	More  string         `json:"more,omitzero"`
 }
 
-func TestWords_MatchTheTerminal(t *testing.T) {
-	local := time.Local
+// TestMain sets the zone of the words before anything runs: servers of other tests read it.
+func TestMain(m *testing.M) {
 	time.Local = time.UTC
-	t.Cleanup(func() { time.Local = local })
+	os.Exit(m.Run())
+}
+
+func TestWords_MatchTheTerminal(t *testing.T) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -251,6 +254,6 @@ func lines() map[string]string {
 		"short":    display.CompactedLine(turn.Compacted{Asked: true, TokensBefore: 21, TokensAfter: 21}),
 		"switched": display.Switched(turn.Switched{From: "a/b", Why: "HTTP 529", To: "c/d"}),
 		"nameless": display.Switched(turn.Switched{Why: "HTTP 529", To: "c/d"}),
-		"tooFew":   members.ShortfallHeadline([]council.Member{{State: council.Answered}, {State: council.Failed}, {State: council.CutOff}}, 2),
+		"tooFew":   agentcmd.ShortfallHeadline([]council.Member{{State: council.Answered}, {State: council.Failed}, {State: council.CutOff}}, 2),
 	}
 }

@@ -1,8 +1,12 @@
+// Package chat stores the conversations of terminals in one of two places. A [Folder] is on this
+// machine: each conversation has a store of its own, so that any number of terminals run side by
+// side. A [Server] is a running server. Package tui shows both alike.
 package chat
 
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -14,10 +18,11 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/conversation"
+	"github.com/ridethrough/ridethrough/internal/disk"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/store"
-	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/bolt"
 )
 
 // Folder is a directory of conversations, each with a store of its own. The process that has a
@@ -70,7 +75,6 @@ func (f Folder) Open(ctx context.Context, id string) (tui.Conversation, error) {
 	return l.start(ctx)
 }
 
-// validate completes and checks settings.
 func (f Folder) validate(s conversation.Settings) (conversation.Settings, error) {
 	if f.Validate == nil {
 		return s, nil
@@ -78,15 +82,14 @@ func (f Folder) validate(s conversation.Settings) (conversation.Settings, error)
 	return f.Validate(s)
 }
 
-// has reports whether there is a conversation id. An id typed by the user leads to no other place.
+// has reports whether there is a conversation id. A typed id cannot lead to another place.
 func (f Folder) has(id string) bool {
 	if f.Dir == "" || id == "" || strings.HasPrefix(id, ".") || strings.ContainsAny(id, `/\`) {
 		return false
 	}
-	return jetstream.Exists(f.path(id))
+	return bolt.Exists(f.path(id))
 }
 
-// path is the directory of a conversation; "" in memory.
 func (f Folder) path(id string) string {
 	if f.Dir == "" {
 		return ""
@@ -94,15 +97,14 @@ func (f Folder) path(id string) string {
 	return filepath.Join(f.Dir, id)
 }
 
-// openStore opens the store of a conversation.
 func (f Folder) openStore(ctx context.Context, id string) (store.Store, error) {
 	if f.Dir == "" {
 		return store.Memory(), nil
 	}
-	return jetstream.Open(ctx, jetstream.Config{Dir: f.path(id)})
+	return bolt.Open(ctx, bolt.Config{Dir: f.path(id)})
 }
 
-// A list opens a store for some milliseconds.
+// openBusyStore waits this long for a list, which opens a store for some milliseconds.
 const (
 	openTries = 20
 	openPause = 25 * time.Millisecond
@@ -119,12 +121,11 @@ func (f Folder) openBusyStore(ctx context.Context, id string) (opened store.Stor
 	return opened, err
 }
 
-// remove removes a conversation.
 func (f Folder) remove(id string) error {
 	if f.Dir == "" {
 		return nil
 	}
-	return jetstream.Remove(f.path(id))
+	return bolt.Remove(f.path(id))
 }
 
 // List yields the conversations that have inputs, the latest first. It does not touch one that is
@@ -159,7 +160,7 @@ func (f Folder) List(ctx context.Context) iter.Seq2[tui.Entry, error] {
 	}
 }
 
-// entry returns the entry of a conversation in the list; false if it has no input.
+// entry returns the entry of a conversation in the list; false: it has no input.
 func (f Folder) entry(ctx context.Context, id string) (e tui.Entry, listed bool) {
 	s, err := readSummary(f.path(id))
 	if err != nil || !s.upToDate(f.path(id)) {
@@ -168,7 +169,7 @@ func (f Folder) entry(ctx context.Context, id string) (e tui.Entry, listed bool)
 	return s.entry(id), s.HasInput
 }
 
-// inspect reads a store whose summary may be stale, and writes the summary again.
+// inspect reads a store whose summary may be stale, and renews the summary.
 func (f Folder) inspect(ctx context.Context, id string, s summary) (e tui.Entry, listed bool) {
 	opened, err := f.openStore(ctx, id)
 	if err != nil { // in use, or damaged, which is reported when it is opened
@@ -188,9 +189,64 @@ func (f Folder) inspect(ctx context.Context, id string, s summary) (e tui.Entry,
 	return s.entry(id), s.HasInput
 }
 
-// warn logs an error.
 func (f Folder) warn(operation, id string, err error) {
 	if f.Log != nil && err != nil {
 		f.Log.Warn(operation, "conversation", id, "error", err)
 	}
+}
+
+// summary is a conversation's entry in a list, in a file beside its store. It is valid until the store is opened
+// again, which changes the time of its lock.
+type summary struct {
+	View     conversation.View
+	WorkDir  string    // the working directory in which the conversation was created
+	HasInput bool      // the conversation has inputs
+	Open     bool      // written while the conversation was open: more may have happened
+	Opened   time.Time // when the store was last opened
+}
+
+const summaryName = "summary.json"
+
+func readSummary(dir string) (s summary, err error) {
+	if dir == "" {
+		return s, os.ErrNotExist
+	}
+	text, err := os.ReadFile(filepath.Join(dir, summaryName))
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(text, &s)
+}
+
+func (s summary) write(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return disk.Write(filepath.Join(dir, summaryName), text)
+}
+
+// upToDate reports whether the store has not been opened since the summary was written.
+func (s summary) upToDate(dir string) bool { return !s.Open && s.Opened.Equal(lastOpened(dir)) }
+
+func lastOpened(dir string) time.Time {
+	info, err := os.Stat(filepath.Join(dir, "lock"))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+func (s summary) entry(id string) tui.Entry {
+	s.View.ID = id
+	return tui.Entry{View: s.View, Folder: s.WorkDir}
+}
+
+// shorten drops the parts of a view that may be long and that a list does not show.
+func shorten(v conversation.View) conversation.View {
+	v.Settings.System, v.Inputs = "", nil
+	return v
 }

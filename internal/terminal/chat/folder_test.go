@@ -5,13 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
 	"github.com/ridethrough/ridethrough/llm/llmtest"
 	"github.com/ridethrough/ridethrough/store"
-	"github.com/ridethrough/ridethrough/store/jetstream"
+	"github.com/ridethrough/ridethrough/store/bolt"
 )
 
 func TestFolder_StoresAndListsConversations(t *testing.T) {
@@ -159,7 +160,7 @@ func TestFolder_ListsADamagedConversation(t *testing.T) {
 	send(t, conv, "hello")
 	until(t, conv, sealed)
 	closed(t, conv)
-	if err := os.WriteFile(filepath.Join(storeDir(dir, conv.ID()), "format.json"), []byte(`{"format":99}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(storeDir(dir, conv.ID()), "conversations.db"), make([]byte, 1<<14), 0o600); err != nil {
 		t.Fatalf("damage store: %v", err)
 	}
 	if err := os.Remove(filepath.Join(storeDir(dir, conv.ID()), "summary.json")); err != nil {
@@ -168,15 +169,15 @@ func TestFolder_ListsADamagedConversation(t *testing.T) {
 	if all := listed(t, f); len(all) != 1 || all[0].ID != conv.ID() {
 		t.Errorf("List: got %+v, want the damaged conversation", all)
 	}
-	if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, jetstream.ErrFormat) {
-		t.Errorf("Open: got %v, want ErrFormat", err)
+	if _, err := f.Open(t.Context(), conv.ID()); err == nil || !strings.Contains(err.Error(), "conversations.db: invalid database") {
+		t.Errorf("Open: got %v, want it to name the damaged file", err)
 	}
 }
 
 func TestFolder_RemovesOnlyEmptyStores(t *testing.T) {
 	dir := t.TempDir()
 	for id, holds := range map[string]string{"empty": "", "other": "conv"} {
-		e, err := jetstream.Open(t.Context(), jetstream.Config{Dir: storeDir(dir, id)})
+		e, err := bolt.Open(t.Context(), bolt.Config{Dir: storeDir(dir, id)})
 		if err != nil {
 			t.Fatalf("open store %s: %v", id, err)
 		}
@@ -255,7 +256,7 @@ func TestFolder_ListsAConversationOfAnotherFormat(t *testing.T) {
 	until(t, conv, sealed)
 	closed(t, conv)
 	place := storeDir(dir, conv.ID())
-	err := os.Rename(filepath.Join(place, "format.json"), filepath.Join(place, "mode")) // where format 1 had its mark
+	err := os.Rename(filepath.Join(place, "conversations.db"), filepath.Join(place, "format.json"))
 	if err != nil {
 		t.Fatalf("make the format that of an earlier version: %v", err)
 	}
@@ -263,7 +264,7 @@ func TestFolder_ListsAConversationOfAnotherFormat(t *testing.T) {
 		if all := listed(t, f); len(all) != 1 || all[0].ID != conv.ID() {
 			t.Errorf("List with its summary %s: got %+v, want the conversation", summary, all)
 		}
-		if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, jetstream.ErrFormat) {
+		if _, err := f.Open(t.Context(), conv.ID()); !errors.Is(err, bolt.ErrFormat) {
 			t.Errorf("Open with its summary %s: got %v, want ErrFormat", summary, err)
 		}
 		_ = os.Remove(filepath.Join(place, "summary.json"))

@@ -13,7 +13,6 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// local is a conversation that this process has open.
 type local struct {
 	folder   Folder
 	id       string
@@ -39,7 +38,6 @@ func (l *local) override(ctx context.Context) error {
 	return l.change(ctx, v.Settings)
 }
 
-// start runs the conversation until it is closed.
 func (l *local) start(ctx context.Context) (tui.Conversation, error) {
 	ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx)) // it runs until Close
 	l.close = sync.OnceValue(l.closeOnce)
@@ -55,7 +53,7 @@ func (l *local) start(ctx context.Context) (tui.Conversation, error) {
 	return l, nil
 }
 
-// updateSummary writes the summary after each event but the deltas.
+// updateSummary writes the summary after each event except deltas.
 func (l *local) updateSummary(ctx context.Context, events iter.Seq2[wire.Event, error]) {
 	for e, err := range events {
 		if err != nil {
@@ -71,7 +69,6 @@ func (l *local) updateSummary(ctx context.Context, events iter.Seq2[wire.Event, 
 	}
 }
 
-// writeSummary writes the summary for lists in other terminals.
 func (l *local) writeSummary(ctx context.Context) {
 	v, err := l.runner.Get(ctx, l.id)
 	if err == nil {
@@ -94,8 +91,8 @@ func hasInput(ctx context.Context, r *conversation.Runner, id string) bool {
 	return false
 }
 
-// Close stores the turns in progress, which continue when the conversation is opened again. A
-// conversation without input is removed.
+// Close stores the turns in progress, which continue when the conversation is opened again. It removes a
+// conversation without input.
 func (l *local) Close() error { return l.close() }
 
 func (l *local) closeOnce() error {
@@ -108,7 +105,7 @@ func (l *local) closeOnce() error {
 	return err
 }
 
-// closeStore closes the store, in which nothing runs any more, and writes the summary.
+// closeStore closes the store, which no longer runs anything, and writes the summary.
 func (l *local) closeStore(ctx context.Context) (s summary, err error) {
 	s = summary{WorkDir: l.workDir, Opened: lastOpened(l.folder.path(l.id))}
 	s.View, s.HasInput, err = l.state(ctx)
@@ -118,8 +115,8 @@ func (l *local) closeStore(ctx context.Context) (s summary, err error) {
 	return s, s.write(l.folder.path(l.id))
 }
 
-// state returns the view of the conversation, and whether the store is to be kept: because of its
-// inputs, or because of other conversations in it.
+// state returns the view of the conversation, and whether to keep the store: for its inputs, or for other
+// conversations in it.
 func (l *local) state(ctx context.Context) (v conversation.View, keep bool, err error) {
 	v, err = l.runner.Get(ctx, l.id)
 	switch {
@@ -136,18 +133,14 @@ func (l *local) state(ctx context.Context) (v conversation.View, keep bool, err 
 	return shorten(v), false, nil
 }
 
-// ID implements [tui.Conversation].
 func (l *local) ID() string { return l.id }
 
-// Get implements [tui.Conversation].
 func (l *local) Get(ctx context.Context) (conversation.View, error) { return l.runner.Get(ctx, l.id) }
 
-// Attach implements [tui.Conversation].
 func (l *local) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error] {
 	return l.runner.Attach(ctx, l.id, after)
 }
 
-// Do implements [tui.Conversation].
 func (l *local) Do(ctx context.Context, c tui.Command) error {
 	switch c := c.(type) {
 	case tui.Send:

@@ -50,24 +50,19 @@ func (s Server) List(ctx context.Context) iter.Seq2[tui.Entry, error] {
 	}
 }
 
-// remote is a conversation on a server.
 type remote struct {
 	client client.Client
 	id     string
 }
 
-// ID implements [tui.Conversation].
 func (r *remote) ID() string { return r.id }
 
-// Get implements [tui.Conversation].
 func (r *remote) Get(ctx context.Context) (conversation.View, error) { return r.client.Get(ctx, r.id) }
 
-// Attach implements [tui.Conversation].
 func (r *remote) Attach(ctx context.Context, after int64) iter.Seq2[wire.Event, error] {
 	return r.client.Attach(ctx, r.id, after)
 }
 
-// Do implements [tui.Conversation].
 func (r *remote) Do(ctx context.Context, c tui.Command) error {
 	switch c := c.(type) {
 	case tui.Send:

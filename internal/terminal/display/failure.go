@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// Headline is the first line about a failed turn, as it is read at now.
+// Headline is the first line about a failed turn, as of now.
 func Headline(e turn.Error, now time.Time) string {
-	text := "Failed after " + plural.Count(e.Retries, "retry attempt", "retry attempts")
+	text := "Failed after " + text.Count(e.Retries, "retry attempt", "retry attempts")
 	switch outage := e.Fault == nil || fault.Transient.Has(e.Fault.Kind) && !e.Fault.Window && !e.Committed(); {
 	case e.Retries == 0:
 		text = "Failed: " + cause(e)
@@ -27,7 +27,6 @@ func Headline(e turn.Error, now time.Time) string {
 	return strings.TrimSuffix(text+". "+advice(e, now), " ")
 }
 
-// cause is what failed, in plain words.
 func cause(e turn.Error) string {
 	kind, label := fault.KindOf(e.Kind), ""
 	if e.Fault != nil {
@@ -43,11 +42,13 @@ func cause(e turn.Error) string {
 		return provider + " refused the request"
 	case kind == fault.TooLong:
 		return "the request is too large for " + provider
+	case kind == fault.Quota && label == "no credit":
+		return "the account at " + provider + " has no credit"
 	}
 	return cmp.Or(label, kind.Text())
 }
 
-// advice is what the user can do about a failure; "" for nothing.
+// advice is what the user can do about a failure, or "".
 func advice(e turn.Error, now time.Time) string {
 	switch {
 	case e.Fault == nil:
@@ -59,7 +60,7 @@ func advice(e turn.Error, now time.Time) string {
 	case e.Fault.Window:
 		return "It " + e.Fault.OpensAgain(now) + "."
 	case e.Fault.Kind == fault.Quota:
-		return "Check the account at " + e.Provider + " and try again."
+		return "Add credit or raise its limit, and try again."
 	case e.Provider == "lmstudio" && e.Fault.Kind == fault.Overloaded && !e.Committed():
 		return "LM Studio could not load the model: unload another one, or choose a smaller one, and try again."
 	case onThisMachine(e.Provider) && e.Fault.Status == 0 && !e.Committed() && fault.Transient.Has(e.Fault.Kind):
@@ -72,17 +73,17 @@ func advice(e turn.Error, now time.Time) string {
 	return ""
 }
 
-// change is what has to change before a request is answered that no other try helps.
+// change is what has to change before a request can be answered that no retry helps.
 var change = map[fault.Kind]string{
 	fault.Invalid: "Change the message or the model and try again.",
 	fault.Refused: "Your key, your plan, your region or its rules do not allow it.",
 	fault.TooLong: "Shorten it, or use a model that takes more.",
 }
 
-// OfWindow reports whether a turn has failed because a usage window is spent, for which another one can wait.
+// OfWindow reports whether a turn has failed because a usage window is spent, which another turn can wait for.
 func OfWindow(e turn.Error) bool { return e.Fault != nil && e.Fault.Window && !e.Committed() }
 
-// blame says what the provider has answered, and for how long; "": it has not answered.
+// blame says what the provider has answered, and for how long it failed, or "".
 func blame(e turn.Error) string {
 	did := map[fault.Kind]string{
 		fault.Overloaded: "was overloaded", fault.RateLimited: "limited the rate",
@@ -95,12 +96,11 @@ func blame(e turn.Error) string {
 		return "Try again later."
 	}
 	if e.Waited > 0 {
-		did += " for " + Duration(e.Waited)
+		did += " for " + text.Passed(e.Waited)
 	}
 	return cmp.Or(e.Provider, "The provider") + " " + did + "."
 }
 
-// checkConnection is the advice about a failure without an answer from the provider.
 const checkConnection = "Check your connection and try again."
 
 // MayPass reports whether the same request may be answered later: the fault is not about the request or the account's
@@ -116,9 +116,9 @@ func MayPass(e turn.Error) bool {
 	return true
 }
 
-// LongerWait says what would have waited longer: the most patient preset, if it goes on after such a failure. Where
-// the provider asks for more than the policy allows, it says for how much. "": nothing would. with is what else that
-// takes, such as a flag; "": nothing.
+// LongerWait says what would have waited longer: the most patient preset, if that retries after such a failure.
+// Where the provider asks for more than the policy allows, it says for how much. It returns "" if nothing would
+// have waited longer. with is what that also requires, such as a flag, or "".
 func LongerWait(e turn.Error, with string) string {
 	if e.Fault == nil || e.Committed() || e.Stop == policy.GivenUp || e.Fault.GivenUp {
 		return ""
@@ -150,7 +150,6 @@ func wholeTime(d time.Duration) string {
 	return fmt.Sprint(int((d+time.Hour-1)/time.Hour), " h")
 }
 
-// onThisMachine reports whether a provider runs on the user's machine.
 func onThisMachine(provider string) bool { return provider == "ollama" || provider == "lmstudio" }
 
 // Details are the lines below the headline: the message, the model, the time waited and the request's id.
@@ -161,7 +160,7 @@ func Details(e turn.Error) []string {
 		more = append(more, printable.Line(name))
 	}
 	if e.Waited > 0 {
-		more = append(more, "waited "+Duration(e.Waited))
+		more = append(more, "waited "+text.Passed(e.Waited))
 	}
 	if e.RequestID != "" {
 		more = append(more, "request "+printable.Line(e.RequestID))

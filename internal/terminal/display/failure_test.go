@@ -39,7 +39,7 @@ func TestHeadline_AdvisesTheUser(t *testing.T) {
 			failed(fault.Error{Kind: fault.Overloaded, Status: 400, Message: "Model loading failed"}, "lmstudio", 10, false),
 			"Failed after 10 retry attempts. LM Studio could not load the model: unload another one, or choose a smaller one, and try again.",
 		},
-		{failed(fault.Error{Kind: fault.Quota, Status: 429}, "openai", 10, false), "Failed after 10 retry attempts: usage limit. Check the account at openai and try again."},
+		{failed(fault.Error{Kind: fault.Quota, Status: 429}, "openai", 10, false), "Failed after 10 retry attempts: the account at openai has no credit. Add credit or raise its limit, and try again."},
 		{failed(fault.Error{Kind: fault.Auth, Status: 401}, "anthropic", 0, false), "Failed: authentication. Check the key for anthropic and try again."},
 		{failed(fault.Error{Kind: fault.Truncated}, "anthropic", 2, true), "Failed after 2 retry attempts: the answer broke off (stream dropped). Check your connection and try again."},
 		{failed(fault.Error{Kind: fault.Invalid, Status: 400}, "anthropic", 0, false), "Failed: anthropic did not accept the request. Change the message or the model and try again."},
@@ -101,7 +101,7 @@ func TestLongerWait_AfterThePolicyHasEnded(t *testing.T) {
 
 func TestDetails_NamesModelWaitAndRequest(t *testing.T) {
 	e := turn.Error{Name: llm.Name{Provider: "anthropic", Model: "opus"}, Message: "HTTP 529: Overloaded\nreally", Waited: 22400 * time.Millisecond, RequestID: "req_1"}
-	if diff := cmp.Diff([]string{"HTTP 529: Overloaded really", "anthropic/opus · waited 23s · request req_1"}, display.Details(e)); diff != "" {
+	if diff := cmp.Diff([]string{"HTTP 529: Overloaded really", "anthropic/opus · waited 22s · request req_1"}, display.Details(e)); diff != "" {
 		t.Errorf("Details (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"no"}, display.Details(turn.Error{Message: "no"})); diff != "" {

@@ -15,9 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/brief"
-	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -36,10 +35,10 @@ const (
 	Unpaused    = "· the conversation goes on"
 )
 
-// compactedAsAsked is Compacted where the user has asked for it.
+// compactedAsAsked replaces Compacted where the user has asked for it.
 const compactedAsAsked = "· the conversation has been compacted"
 
-// CompactedLine says that the history was made smaller, why, and by how much.
+// CompactedLine says that the history was compacted, why, and by how much.
 func CompactedLine(e turn.Compacted) string {
 	switch {
 	case e.TokensBefore == 0 && e.Asked:
@@ -56,7 +55,7 @@ func CompactedLine(e turn.Compacted) string {
 	return why + ": about " + Thousands(e.TokensBefore) + " tokens before, " + Thousands(e.TokensAfter) + " after"
 }
 
-// Thousands returns a number with its digits in groups of three.
+// Thousands separates the thousands of a number.
 func Thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -65,15 +64,14 @@ func Thousands(n int) string {
 	return s
 }
 
-// WaitLine is the line about a call that waits: state, time left until w.Due, attempt, keys. It
-// takes fewer than width columns: keys beside Ctrl+C go first, then the short form is used, then it
-// is shed from the right.
+// WaitLine is the line about a waiting call: state, time left until w.Due, attempt, keys. It takes fewer than width
+// columns: it first drops the keys beside Ctrl+C, then uses the short form, then drops parts from the right.
 func WaitLine(w policy.Wait, now time.Time, width int, keys ...string) string {
 	left := w.Due.Sub(now)
 	fits := func(line string) bool { return utf8.RuneCountInString(line) < width }
-	state := fmt.Sprintf("▲ %s — %s (%s)", Capitalize(w.Fault.Label()), Countdown(left, now), attempt(w, now))
+	state := fmt.Sprintf("▲ %s — %s (%s)", text.Capital(w.Fault.Label()), Countdown(left, now), attempt(w, now))
 	if opens := w.Fault.OpensAgain(now); opens != "" && left > 0 {
-		state = fmt.Sprintf("▲ %s — %s", Capitalize(w.Fault.Label()), opens)
+		state = fmt.Sprintf("▲ %s — %s", text.Capital(w.Fault.Label()), opens)
 	}
 	keys = append(append([]string{state}, keys...), "Press Ctrl+C to cancel")
 	for _, line := range []string{strings.Join(keys, " • "), state + " • Press Ctrl+C to cancel", state + " • ^C"} {
@@ -85,7 +83,7 @@ func WaitLine(w policy.Wait, now time.Time, width int, keys ...string) string {
 	if w.Fault.Window && left > 0 {
 		opens := w.Fault.ResetAt.Sub(now)
 		at := "opens " + shortTime(opens, now)
-		if opens <= brief.Long {
+		if opens <= text.Long {
 			at = "opens in " + Duration(opens)
 		}
 		parts = []string{"▲ " + w.Fault.Label(), at, "^C"}
@@ -96,13 +94,13 @@ func WaitLine(w policy.Wait, now time.Time, width int, keys ...string) string {
 	return strings.Join(parts, " · ")
 }
 
-// FirstFailure is the line that stays of the first failure of a call.
+// FirstFailure is the line that remains of the first failure of a call.
 func FirstFailure(f *fault.Error) string {
-	return "▲ " + Capitalize(f.Label()) + ": " + printable.Line(f.Redacted())
+	return "▲ " + text.Capital(f.Label()) + ": " + printable.Line(f.Redacted())
 }
 
-// Slower is the line about the first long wait after quick ones, which were those before: where the next tries come
-// less often, and until when. "": it is no such wait.
+// Slower is the line about the first long wait after quick ones. It says where the next tries come less often, and
+// until when; "": w is no such wait.
 func Slower(before, w policy.Wait, now time.Time) string {
 	ours := func(w policy.Wait) bool { return !w.Verdict.Hinted && !w.Verdict.Window }
 	if !ours(w) || !ours(before) || w.Retry() < 2 || w.Limit != policy.Unlimited ||
@@ -116,10 +114,9 @@ func Slower(before, w policy.Wait, now time.Time) string {
 	return text
 }
 
-// slow is how long a wait is at least that is no quick one; less than a minute, because of its jitter.
+// slow is the shortest wait that is not quick; it is less than a minute because of jitter.
 const slow = 50 * time.Second
 
-// shortCause is the fault in one word.
 func shortCause(f *fault.Error) string {
 	if f.Status == 0 && f.Kind == fault.Unavailable {
 		return f.Label()
@@ -127,7 +124,7 @@ func shortCause(f *fault.Error) string {
 	return f.Kind.String()
 }
 
-// attempt is the number of the retry. Without a limit it adds when waiting ends.
+// attempt is the number of the retry. Without a limit on retries it adds when waiting ends.
 func attempt(w policy.Wait, now time.Time) string {
 	if w.Limit == policy.Unlimited && !w.Deadline.IsZero() {
 		return "attempt " + attemptCount(w) + ", gives up " + Clock(w.Deadline, now)
@@ -145,17 +142,14 @@ func attemptCount(w policy.Wait) string {
 
 // Recovered is the line after a recovery.
 func Recovered(retries int, waited time.Duration) string {
-	return fmt.Sprintf("✓ Recovered after %s (waited %s)", plural.Count(retries, "retry", "retries"), whole(waited))
+	return fmt.Sprintf("✓ Recovered after %s (waited %s)", text.Count(retries, "retry", "retries"), text.Passed(waited))
 }
 
-// MCPRetry is the line about an MCP server that is tried again.
+// MCPRetry is the line about a retry of an MCP server.
 func MCPRetry(e turn.MCPRetry) string {
 	return fmt.Sprintf("▲ %s does not answer (%s): try %d in %s", printable.Line(cmp.Or(e.Server, "the MCP server")), printable.Line(e.Fault.Redacted()),
-		e.Retry()+1, whole(e.Verdict.Wait))
+		e.Retry()+1, text.Passed(e.Verdict.Wait))
 }
-
-// whole returns a duration to the second.
-func whole(d time.Duration) string { return brief.Duration(max(time.Second, d.Round(time.Second))) }
 
 // Switched is the line about a fallback to another model.
 func Switched(e turn.Switched) string {

@@ -16,7 +16,7 @@ var (
 	gone = policy.Wait{Run: policy.Run{Tries: 7}, Fault: &fault.Error{Kind: fault.Unavailable}, Limit: policy.Unlimited, Deadline: nine.Add(8*time.Hour + 12*time.Minute)}
 )
 
-// waitLine is the line at nine o'clock about a wait that has so much time left.
+// waitLine is the line about a wait that ends in left, at nine o'clock.
 func waitLine(w policy.Wait, left time.Duration, width int, keys ...string) string {
 	w.Due = nine.Add(left)
 	return display.WaitLine(w, nine, width, keys...)

@@ -30,7 +30,6 @@ func JSON(text []byte) []byte {
 	return out
 }
 
-// appendEscape appends the escape of a character.
 func appendEscape(to []byte, r rune) []byte {
 	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
 		return fmt.Appendf(to, `\u%04x\u%04x`, high, low)
@@ -38,7 +37,6 @@ func appendEscape(to []byte, r rune) []byte {
 	return fmt.Appendf(to, `\u%04x`, r)
 }
 
-// writer converts what is written.
 type writer struct {
 	to      io.Writer
 	convert func([]byte) []byte
@@ -53,7 +51,6 @@ func NewTextWriter(w io.Writer) io.Writer {
 // NewJSONWriter returns a writer that writes to w what [JSON] returns.
 func NewJSONWriter(w io.Writer) io.Writer { return &writer{to: w, convert: JSON} }
 
-// Write implements io.Writer.
 func (w *writer) Write(p []byte) (int, error) {
 	all := append(w.rest, p...)
 	whole := len(all) - len(incomplete(all))
@@ -64,7 +61,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// incomplete returns the beginning of a character at the end of a text.
+// incomplete returns the incomplete character at the end of a text.
 func incomplete(text []byte) []byte {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {

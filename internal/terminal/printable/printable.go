@@ -13,13 +13,13 @@ import (
 // MaxLine is the length of the longest [Line], in characters.
 const MaxLine = 200
 
-// The characters that join letters and emoji. They are also used to hide text.
+// These characters join letters and emoji. They are also used to hide text.
 const (
 	nonJoiner = '\u200c'
 	joiner    = '\u200d'
 )
 
-// selectors are the variation selectors beyond those of emoji. They can carry a hidden text.
+// selectors are the variation selectors other than those of emoji. They can carry a hidden text.
 var selectors = &unicode.RangeTable{R32: []unicode.Range32{{Lo: 0xE0100, Hi: 0xE01EF, Stride: 1}}}
 
 // Is reports whether a terminal shows r and does nothing else. Line ends and tabs are printable. Controls of the
@@ -34,9 +34,9 @@ func Is(r rune) bool {
 	return !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, selectors)
 }
 
-// Text returns a text of any length with control characters as their pictures and without other characters that
-// are not printable. Joiners stay, but not next to ASCII, where they have no effect. The parts of a text may be
-// converted one by one.
+// Text replaces the control characters of a text by their pictures and drops other characters that are not
+// printable. Joiners stay, except next to ASCII, where they have no effect. The parts of a text may be converted
+// separately.
 func Text(s string) string {
 	if plain(s) {
 		return s
@@ -56,7 +56,6 @@ func Text(s string) string {
 	return b.String()
 }
 
-// plain reports whether a text is printable ASCII.
 func plain[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf || !Is(rune(s[i])) {
@@ -95,8 +94,8 @@ func Truncate(s string, n int) string {
 	return s
 }
 
-// OnlyASCII reports whether the locale has no other characters. An unset locale is that of a program
-// started by another, and has them.
+// OnlyASCII reports whether the locale has ASCII characters only. An unset locale, as of a program started by
+// another, has more.
 func OnlyASCII(env func(string) string) bool {
 	locale := strings.ToLower(cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG")))
 	return locale != "" && !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8")
@@ -104,5 +103,5 @@ func OnlyASCII(env func(string) string) bool {
 
 // ASCII replaces the glyphs of our lines by characters that every terminal has.
 func ASCII(line string) string {
-	return strings.NewReplacer("▲", "!", "✓", "+", "✗", "x", "—", "-", "…", "...", "•", "|", "·", "-").Replace(line)
+	return strings.NewReplacer("▲", "!", "✓", "+", "✗", "x", "—", "-", "…", "...", "•", "|", "·", "-", "│", "|", "─", "-", "┼", "+").Replace(line)
 }

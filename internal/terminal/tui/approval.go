@@ -14,8 +14,8 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// answerDelay is how long a question stands before a key answers it: a key pressed earlier was meant
-// for the composer.
+// answerDelay is how long a question must be visible before a key answers it: a key pressed earlier was meant for
+// the composer.
 const answerDelay = 500 * time.Millisecond
 
 // question is the tool call that needs approval, if there is one.
@@ -23,11 +23,10 @@ type question struct {
 	asked *turn.ApprovalRequested // nil: none
 }
 
-// open reports whether there is a question.
 func (q *question) open() bool { return q.asked != nil }
 
-// on notes an event that asks or answers a question, and returns the tool and what the answer means; "": e is no
-// answer.
+// on handles an event that asks or answers a question. It returns the tool and the meaning of an answer; "": e is
+// no answer.
 func (q *question) on(e turn.Event) (tool, verdict string) {
 	switch e := e.(type) {
 	case turn.ApprovalRequested:
@@ -43,7 +42,6 @@ func (q *question) on(e turn.Event) (tool, verdict string) {
 	return tool, verdict
 }
 
-// verdictOf is a decision as users read it.
 func verdictOf(d turn.Decision) string {
 	switch d {
 	case turn.AllowOnce:
@@ -59,12 +57,10 @@ func verdictOf(d turn.Decision) string {
 // decisions are those of the keys y, n and a.
 var decisions = map[byte]turn.Decision{'y': turn.AllowOnce, 'n': turn.Deny, 'a': turn.AllowAlways}
 
-// text is the question.
 func (q *question) text() string {
 	return "? May " + printable.Line(q.asked.Name) + " run with " + printable.Truncate(display.Arguments(q.asked.ToolCall), 2000) + "?"
 }
 
-// onApproval handles an event that asks or answers whether a tool may run.
 func (m *model) onApproval(e turn.Event) tea.Cmd {
 	if tool, verdict := m.question.on(e); verdict != "" {
 		m.emit(m.paint.faint(truncate("· "+verdict+": "+tool, m.width)))
@@ -74,7 +70,6 @@ func (m *model) onApproval(e turn.Event) tea.Cmd {
 	return m.notifyUser("A tool call needs approval")
 }
 
-// answerQuestion answers the question that is shown.
 func (m *model) answerQuestion(k string) (cmd tea.Cmd, taken bool) {
 	d := turn.Decision("")
 	if len(k) == 1 {
@@ -90,7 +85,6 @@ func (m *model) answerQuestion(k string) (cmd tea.Cmd, taken bool) {
 	return m.do(Answer{m.question.asked.ID, d}, printUnless(conversation.ErrNotAsked, "Could not answer")), true
 }
 
-// questionLines are the lines about the tool call that needs approval.
 func (m *model) questionLines() []string {
 	if !m.question.open() {
 		return nil
@@ -105,7 +99,6 @@ func (m *model) questionLines() []string {
 	return append(lines, truncate("  y yes · n no · a always for this tool in this conversation", m.width))
 }
 
-// onApproval handles an event that asks or answers whether a tool may run.
 func (ps *plainSession) onApproval(e turn.Event) {
 	if tool, verdict := ps.question.on(e); verdict != "" {
 		if ps.refused {
@@ -121,7 +114,6 @@ func (ps *plainSession) printQuestion() {
 	ps.line(ps.question.text() + " (y, n, or a for always in this conversation)")
 }
 
-// answerQuestion answers the question with a line of the input.
 func (ps *plainSession) answerQuestion(ctx context.Context, word string) error {
 	if word == "" || !strings.Contains("y yes n no a always", word) {
 		ps.printQuestion()
@@ -130,16 +122,10 @@ func (ps *plainSession) answerQuestion(ctx context.Context, word string) error {
 	return ps.answer(ctx, decisions[word[0]])
 }
 
-// asks reports whether there is a question without an answer on its way.
+// asks reports whether there is a question whose answer is not on its way.
 func (ps *plainSession) asks() bool { return ps.question.open() && ps.answered != ps.question.asked }
 
-// refuse refuses the question, since there is no input to answer on any more.
-func (ps *plainSession) refuse(ctx context.Context) error {
-	ps.refused = true
-	return ps.answer(ctx, turn.Deny)
-}
-
-// answer answers the question. It is closed by the event of its answer.
+// answer answers the question. The event of the answer closes it.
 func (ps *plainSession) answer(ctx context.Context, d turn.Decision) error {
 	asked := ps.question.asked
 	ps.answered = asked

@@ -13,15 +13,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/llm"
 )
 
-// maxFile is the size of the largest file that is attached, in bytes.
 const maxFile = 256 << 10
 
-// mention is a file that a prompt names behind an @.
+// mention is a file that a prompt names after an @.
 type mention struct {
 	start, end int // in the prompt
 	path       string
@@ -60,7 +59,6 @@ func (m mention) looksLikeFile() bool {
 	return m.quoted || strings.ContainsAny(m.path, "./") && !strings.ContainsAny(m.path, "()[]{}<>=")
 }
 
-// attached is a prompt with the files that it names.
 type attached struct {
 	files   string      // to be sent behind what was typed
 	images  []llm.Image // to be sent with it
@@ -68,57 +66,42 @@ type attached struct {
 	asks    bool        // whether files outside of the directory may be
 }
 
-// file is what is in a file: a text, or an image.
 type file struct {
 	text  string
 	image *llm.Image // nil: it is a text
 }
 
-// attach reads the files that a prompt names. Those outside of the directory need the user's consent.
+// attach reads the files that a prompt names. Those outside the directory need the user's consent.
 func attach(text, dir string, consent bool) (a attached) {
 	var b strings.Builder
 	seen := map[string]bool{}
 	for _, m := range mentionsIn(text) {
 		f, path, err := readMention(m, dir, consent)
 		if err == nil && f.image != nil {
-			err = a.room(*f.image)
+			if full := llm.CheckImages(append(slices.Clip(a.images), *f.image)); full != nil {
+				err = fmt.Errorf("does not fit: %w", full)
+			}
 		}
 		if errors.Is(err, fs.ErrNotExist) && !m.looksLikeFile() || seen[path] {
 			continue
 		}
 		seen[path] = true
-		if err != nil {
-			a.lack(printable.Line(path)+" "+sentence(err), errors.Is(err, errOutside))
-			continue
-		}
-		if f.image != nil {
+		why := printable.Line(path) + " " + sentence(err)
+		switch {
+		case errors.Is(err, errOutside): // first, so that it is seen: the user may consent to it
+			a.asks, a.lacking = true, append([]string{why}, a.lacking...)
+		case err != nil:
+			a.lacking = append(a.lacking, why)
+		case f.image != nil:
 			a.images = append(a.images, *f.image)
-			continue
+		default:
+			b.WriteString(fileBlock(path, f.text))
 		}
-		b.WriteString(fileBlock(path, f.text))
 	}
 	a.files = b.String()
 	return a
 }
 
-// room returns why there is no room for another image; nil: there is.
-func (a *attached) room(i llm.Image) error {
-	if err := llm.CheckImages(append(slices.Clip(a.images), i)); err != nil {
-		return fmt.Errorf("does not fit: %w", err)
-	}
-	return nil
-}
-
-// lack notes why a file is not attached. What the user may consent to comes first, so that it is seen.
-func (a *attached) lack(why string, outside bool) {
-	if !outside {
-		a.lacking = append(a.lacking, why)
-		return
-	}
-	a.asks, a.lacking = true, append([]string{why}, a.lacking...)
-}
-
-// The reasons why a file is not attached.
 var (
 	errOutside = errors.New("is outside of this directory")
 	errBinary  = errors.New("is neither text nor an image")
@@ -126,19 +109,20 @@ var (
 	errKind    = errors.New("is not a file")
 )
 
-// sentence says why a file could not be read.
 func sentence(err error) string {
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, fs.ErrNotExist):
 		return "does not exist"
-	}
-	if errors.Is(err, fs.ErrPermission) {
+	case errors.Is(err, fs.ErrPermission):
 		return "may not be read"
 	}
 	return err.Error()
 }
 
-// readMention reads the file of a mention. Without consent it follows no path, and no link, out of the directory.
-// A period or comma at the end of a sentence is not part of the name.
+// readMention reads the file of a mention. Without consent it follows neither a path nor a link out of the
+// directory. Punctuation at the end of a sentence is not part of the name.
 func readMention(m mention, dir string, consent bool) (f file, path string, err error) {
 	path = m.path
 	f, err = readFile(path, dir, consent)
@@ -150,7 +134,6 @@ func readMention(m mention, dir string, consent bool) (f file, path string, err 
 	return f, path, err
 }
 
-// readFile reads a file with a text or an image.
 func readFile(path, dir string, consent bool) (file, error) {
 	full := resolve(path, dir)
 	real, err := filepath.EvalSymlinks(full)
@@ -182,7 +165,7 @@ func readFile(path, dir string, consent bool) (file, error) {
 	return file{text: string(content)}, nil
 }
 
-// readRegular reads a regular file, but no more of it than makes it too large.
+// readRegular reads a regular file up to the size at which it is too large.
 func readRegular(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -192,7 +175,6 @@ func readRegular(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, llm.MaxImage+1))
 }
 
-// resolve returns a path that was typed as one that is read.
 func resolve(path, dir string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		if home, err := os.UserHomeDir(); err == nil {
@@ -205,7 +187,6 @@ func resolve(path, dir string) string {
 	return filepath.Join(dir, path)
 }
 
-// inside reports whether a path without links is in a directory.
 func inside(real, dir string) bool {
 	home, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -215,7 +196,8 @@ func inside(real, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// Attach returns what is attached to a prompt of a file, wherever it is: an image, or a text as it stands in the prompt.
+// Attach returns the content of a file for a prompt, wherever the file is: an image, or a text in the form of the
+// prompt.
 func Attach(path string) (text string, image *llm.Image, err error) {
 	f, err := readFile(path, "", true)
 	switch {
@@ -227,7 +209,7 @@ func Attach(path string) (text string, image *llm.Image, err error) {
 	return fileBlock(path, f.text), nil, nil
 }
 
-// fileBlock is a file as the model reads it: with its name and where it ends, whatever its text is.
+// fileBlock formats a file for the model, with its name and an end that its text cannot contain.
 func fileBlock(path, content string) string {
 	tag := "file"
 	for strings.Contains(content, "</"+tag+">") {
@@ -236,24 +218,23 @@ func fileBlock(path, content string) string {
 	return fmt.Sprintf("\n\n<%s name=%s bytes=\"%d\">\n%s\n</%[1]s>", tag, strconv.Quote(path), len(content), content)
 }
 
-// typedOf returns what was typed of a prompt, and its files in words.
-func typedOf(text string) (typed string, files []string) {
-	i := strings.Index(text, "\n\n<file")
+// typedOf returns what was typed of a prompt, and descriptions of its files.
+func typedOf(prompt string) (typed string, files []string) {
+	i := strings.Index(prompt, "\n\n<file")
 	if i < 0 {
-		return text, nil
+		return prompt, nil
 	}
-	for rest := text[i:]; rest != ""; {
+	for rest := prompt[i:]; rest != ""; {
 		path, content, next, ok := cutFile(rest)
 		if !ok {
-			return text, nil // it was typed like that
+			return prompt, nil // it was typed like that
 		}
-		files = append(files, printable.Line(path)+", "+plural.Count(lineCount(content), "line", "lines"))
+		files = append(files, printable.Line(path)+", "+text.Count(lineCount(content), "line", "lines"))
 		rest = next
 	}
-	return text[:i], files
+	return prompt[:i], files
 }
 
-// typed is what was typed of a prompt.
 func typed(text string) string {
 	text, _ = typedOf(text)
 	return text
@@ -276,7 +257,6 @@ func cutFile(text string) (path, content, rest string, ok bool) {
 	return path, body[:size], rest, ok
 }
 
-// lineCount returns the number of lines of a text.
 func lineCount(text string) int {
 	n := strings.Count(text, "\n")
 	if text != "" && !strings.HasSuffix(text, "\n") {

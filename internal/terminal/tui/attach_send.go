@@ -15,10 +15,8 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
-// tooLong says what is too long to be sent.
 var tooLong = fmt.Sprintf("longer than %d KiB", conversation.MaxText>>10)
 
-// dirOf is the directory whose files can be attached.
 func (c Config) dirOf() string {
 	if c.Dir != "" {
 		return c.Dir
@@ -30,9 +28,9 @@ func (c Config) dirOf() string {
 	return dir
 }
 
-// sendWithFiles sends a prompt with the files that it names. What keeps a file from being attached is said first; the
-// same prompt again is sent without it, or with it where it is only outside of the directory.
-// shown is the prompt with placeholders of long pasted texts, in which no files are looked for.
+// sendWithFiles sends a prompt with the files that it names. If a file cannot be attached, it says so first. The
+// same prompt sent again goes without that file, or with it if it is only outside the directory. shown is the
+// prompt with placeholders for long pasted texts, in which no files are looked for.
 func (m *model) sendWithFiles(shown, text string) tea.Cmd {
 	again := m.doubtful == text
 	a := attach(shown, m.dirOf(), again)
@@ -46,7 +44,7 @@ func (m *model) sendWithFiles(shown, text string) tea.Cmd {
 		if a.asks {
 			hint = "Enter again sends it"
 		}
-		m.printWrapped(m.paint.amber, "▲ "+strings.Join(a.lacking, "; "))
+		m.printWrapped(amber, "▲ "+strings.Join(a.lacking, "; "))
 		m.showHint(hint)
 		return nil
 	case len(text)+len(a.files) > conversation.MaxText:
@@ -61,7 +59,7 @@ func (m *model) sendWithFiles(shown, text string) tea.Cmd {
 	return m.send(text+a.files, a.images...)
 }
 
-// sendWithFiles sends a prompt with the files that it names, and says which are not with it.
+// sendWithFiles sends a prompt with the files that it names, and reports those that are missing.
 func (ps *plainSession) sendWithFiles(ctx context.Context, text string) error {
 	a := attach(text, ps.dirOf(), false)
 	for _, why := range a.lacking {
@@ -77,10 +75,9 @@ func (ps *plainSession) sendWithFiles(ctx context.Context, text string) error {
 	return ps.send(ctx, text+a.files, a.images...)
 }
 
-// maxEntries is how many files of a directory are searched for completions.
 const maxEntries = 2000
 
-// completeFile returns the completions of the file that is being typed at the end of a text; nil: none is.
+// completeFile returns the completions of the file that is being typed at the end of a text, or nil.
 func completeFile(typed, dir string) (all []completion) {
 	mentions := mentionsIn(typed)
 	if strings.HasSuffix(typed, "@") && (len(typed) == 1 || unicode.IsSpace(rune(typed[len(typed)-2]))) {
@@ -108,7 +105,7 @@ func completeFile(typed, dir string) (all []completion) {
 	return all
 }
 
-// named is a file as it is named in a prompt. Behind a directory more follows.
+// named names a file in a prompt. A directory is left open for the rest of the path.
 func named(path string, dir, quoted bool) string {
 	end := ""
 	if dir {

@@ -7,8 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ridethrough/ridethrough/conversation"
-	"github.com/ridethrough/ridethrough/internal/plural"
-	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/text"
 )
 
 // Longer pastes are shown as a placeholder.
@@ -17,24 +16,24 @@ const (
 	maxPasteLines = 20
 )
 
-// paste inserts pasted text. A long text is kept aside and a placeholder stands for it, so that the
-// composer stays usable.
-func (m *model) paste(text string) tea.Cmd {
+// paste inserts pasted text. A placeholder replaces a long text, so that the composer stays usable.
+func (m *model) paste(pasted string) tea.Cmd {
 	if m.picker != nil {
-		m.picker.add(text)
+		m.composer.InsertString(strings.Join(strings.Fields(pasted), " "))
+		m.picker.match(m.composer.Value())
 		return nil
 	}
-	text = strings.ToValidUTF8(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"), "\uFFFD")
-	lines := strings.Count(text, "\n") + 1
-	if len(text) > conversation.MaxText {
-		m.showHint(fmt.Sprintf("That is longer than %d KiB; put it in a file instead", conversation.MaxText>>10))
+	pasted = strings.ToValidUTF8(strings.ReplaceAll(strings.ReplaceAll(pasted, "\r\n", "\n"), "\r", "\n"), "\uFFFD")
+	lines := strings.Count(pasted, "\n") + 1
+	if len(pasted) > conversation.MaxText {
+		m.showHint("That is " + tooLong + "; put it in a file instead")
 		return nil
 	}
-	if len(text) > maxPasteBytes || lines > maxPasteLines {
-		placeholder := fmt.Sprintf("[pasted %d: %s]", len(m.pastes)+1, plural.Count(lines, "line", "lines"))
-		m.pastes[placeholder], text = text, placeholder
+	if len(pasted) > maxPasteBytes || lines > maxPasteLines {
+		placeholder := fmt.Sprintf("[pasted %d: %s]", len(m.pastes)+1, text.Count(lines, "line", "lines"))
+		m.pastes[placeholder], pasted = pasted, placeholder
 	}
-	m.composer.InsertString(text)
+	m.composer.InsertString(pasted)
 	m.fitComposer()
 	return m.complete()
 }
@@ -48,7 +47,6 @@ func (m *model) composerText() string {
 	return strings.NewReplacer(pairs...).Replace(m.composer.Value()) // in one pass: a paste may contain a placeholder
 }
 
-// fillComposer replaces what is in the composer.
 func (m *model) fillComposer(text string) {
 	m.clearComposer()
 	if len(text) > maxPasteBytes || strings.Count(text, "\n") >= maxPasteLines {
@@ -66,22 +64,22 @@ func (m *model) clearComposer() {
 	m.fitComposer()
 }
 
-// restoreDraft puts a text that was not answered back into the composer. If another text has been
-// typed there, the prompt history takes it and hint says so.
-func (m *model) restoreDraft(text, hint string) {
-	if text = typed(text); text == "" {
+// restoreDraft puts an unanswered text back into the composer. If the user has typed another text there, it goes
+// into the prompt history and hint says so.
+func (m *model) restoreDraft(draft, hint string) {
+	if draft = typed(draft); draft == "" {
 		return
 	}
 	if m.hasDraft() {
-		m.prompts.remember(text)
-		m.showHint(display.Capitalize(hint))
+		m.prompts.remember(draft)
+		m.showHint(text.Capital(hint))
 		return
 	}
-	m.fillComposer(text)
+	m.fillComposer(draft)
 }
 
-// onEnter sends the text in the composer, or runs it if it is a command. A backslash at the end
-// continues it on the next line.
+// onEnter sends the text in the composer, or runs it if it is a command. After a backslash it continues on the next
+// line.
 func (m *model) onEnter() tea.Cmd {
 	text := m.composerText()
 	switch {
@@ -92,7 +90,7 @@ func (m *model) onEnter() tea.Cmd {
 	case strings.TrimSpace(text) == "":
 		return nil
 	case len(text) > conversation.MaxText:
-		m.showHint(fmt.Sprintf("That is longer than %d KiB; put it in a file instead", conversation.MaxText>>10))
+		m.showHint("That is " + tooLong + "; put it in a file instead")
 		return nil
 	}
 	if c, ok := parseCommand(text); ok {

@@ -16,7 +16,7 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// Config is what Run works with. In and Out are required, and so is Conversations.
+// Config is the configuration of Run. In, Out and Conversations are required.
 type Config struct {
 	Conversations Conversations
 	Conversation  Conversation          // the first one, which Run closes; nil: the first prompt creates one
@@ -31,13 +31,12 @@ type Config struct {
 
 	Dir     string                 // whose files a prompt attaches behind an @; "": the working directory
 	Models  func() []string        // completions of /model; nil: none
-	Resume  func(id string) string // the command that resumes a conversation; nil: none is shown
+	Resume  func(id string) string // the command that resumes a conversation; nil: not shown
 	History string                 // the file of the prompt history; "": it is not kept
 	Notify  Notify                 // how a user who looks elsewhere is notified
 }
 
-// Failure is the error of Run in plain mode when the last turn failed: the exit code is all that a
-// script sees.
+// Failure is the error of Run in plain mode when the last turn failed: a script sees only the exit code.
 type Failure struct{ Cause turn.Error }
 
 // Error returns the message of the turn's error.
@@ -68,7 +67,7 @@ func ParseNotify(list string) (n Notify, err error) {
 		case "title":
 			n.Title = true
 		default:
-			return n, fmt.Errorf("%q is none of all, none, desktop, bell, progress and title", word)
+			return n, fmt.Errorf("unknown notification %q: want all, none, desktop, bell, progress or title", word)
 		}
 	}
 	return n, nil
@@ -89,8 +88,8 @@ func isTerminal(stream any) bool {
 
 var errPanic = errors.New("the terminal program failed; the conversation is kept")
 
-// Run shows a conversation and takes input until the user quits, the input ends or ctx is done. However it
-// ends, the terminal is restored and the conversation is kept. The end of ctx is not an error.
+// Run shows a conversation and takes input until the user quits, the input ends or ctx is done. In every case it
+// restores the terminal and keeps the conversation. The end of ctx is not an error.
 func Run(ctx context.Context, c Config) error {
 	if c.Env == nil {
 		c.Env = os.Getenv

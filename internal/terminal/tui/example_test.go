@@ -13,5 +13,5 @@ func ExampleParseNotify() {
 	fmt.Println(err)
 	// Output:
 	// {Desktop:false Bell:true Progress:false Title:true} <nil>
-	// "smoke" is none of all, none, desktop, bell, progress and title
+	// unknown notification "smoke": want all, none, desktop, bell, progress or title
 }

@@ -3,7 +3,9 @@ package tui
 import (
 	"context"
 	"image/color"
+	"maps"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -33,8 +35,8 @@ func Blocks(pieces ...string) (texts []string, glued []bool) {
 	return texts, glued
 }
 
-// Reconciled returns what is printed of an answer of which these pieces were received,
-// and whether the user is told that some were missed.
+// Reconciled returns what is printed of an answer of which these pieces were received, and whether it says that
+// some were missed.
 func Reconciled(whole string, heard ...string) (printed string, missed bool) {
 	var s stream
 	var all []block
@@ -50,8 +52,29 @@ func Reconciled(whole string, heard ...string) (printed string, missed bool) {
 
 // Render renders a block of Markdown, with colors or without.
 func Render(text string, width int, color bool) []string {
-	m := markdown{paint: palette{color: color}}
-	return m.render(text, width)
+	return newMarkdown(palette{color: color}).render(text, width)
+}
+
+// Languages returns the names of the languages whose code is colored.
+func Languages() []string {
+	return strings.Fields(strings.Join(slices.Collect(maps.Keys(syntaxes)), " "))
+}
+
+// Highlight colors code.
+func Highlight(source, language string) string {
+	return markdown{paint: palette{color: true}}.highlight(source, language)
+}
+
+// Marked returns code with its tokens marked: c(comment), s(string), n(number), k(keyword), y(key or tag).
+func Marked(source, language string) string {
+	var b strings.Builder
+	syntaxOf(language).tokens(source, func(color ink, text string) {
+		if mark := map[ink]string{grey: "c", green: "s", amber: "n", magenta: "k", cyan: "y"}[color]; mark != "" {
+			text = mark + "(" + text + ")"
+		}
+		b.WriteString(text)
+	})
+	return b.String()
 }
 
 // Prompts opens a prompt history.
@@ -90,17 +113,22 @@ func (s Stream) Add(text string) {
 }
 
 // OnLight and OnDark are the colors of our lines that are not the theme's, on a light and a dark background.
-var (
-	OnLight = map[string]color.Color{"amber": darkAmber, "green": darkGreen, "red": darkRed, "cyan": darkCyan, "faint": darkGrey}
-	OnDark  = map[string]color.Color{"red": lightRed, "faint": lightGrey}
-)
+func OnLight() map[string]color.Color {
+	return map[string]color.Color{
+		"amber": amber.onLight, "green": green.onLight, "red": red.onLight, "cyan": cyan.onLight, "magenta": magenta.onLight, "faint": grey.onLight,
+	}
+}
+
+func OnDark() map[string]color.Color {
+	return map[string]color.Color{"red": red.onDark, "magenta": magenta.onDark, "faint": grey.onDark}
+}
 
 // Screen is the part of a terminal that Run draws on.
 type Screen struct{ *screen }
 
 // NewScreen returns the screen of a terminal with 256 colors.
 func NewScreen(out term.File) Screen {
-	return Screen{&screen{out: out, profile: colorprofile.ANSI256}}
+	return Screen{&screen{File: out, profile: colorprofile.ANSI256}}
 }
 
 // Print prints a text above the next view.

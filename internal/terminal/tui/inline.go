@@ -1,17 +1,20 @@
 package tui
 
 import (
+	"bufio"
+	"bytes"
 	"html"
+	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+	markup "github.com/yuin/goldmark/renderer/html"
 
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
-// style is a set of text attributes.
 type style uint8
 
 const (
@@ -21,7 +24,6 @@ const (
 	code
 )
 
-// styled returns text in a style.
 func (m markdown) styled(text string, s style) string {
 	if !m.paint.color || s == 0 || text == "" {
 		return text
@@ -37,271 +39,100 @@ func (m markdown) styled(text string, s style) string {
 		a = a.Strikethrough(true)
 	}
 	if s&code != 0 {
-		a = a.ForegroundColor(ansi.Cyan)
+		a = a.ForegroundColor(m.paint.foreground(cyan).GetForeground())
 	}
 	return a.Styled(text)
 }
 
-// span is a part of a line in one style.
+// bareURL is an address in the text, without the punctuation after it: nothing in it counts as a mark.
+var bareURL = regexp.MustCompile("^https?://[^\\s<>`\"|]*[^\\s<>`\"|?!.,:;*_~'()\\[\\]]")
+
 type span struct {
 	text  string
 	style style
-
-	mark          byte // the delimiter of an emphasis; 0: the span is text
-	size          int  // the length of the delimiter run
-	opens, closes bool
 }
 
-// inlineParser parses the inline content of a line.
-type inlineParser struct {
-	m     markdown
-	text  string
-	spans []span
+func (d document) inline(n ast.Node, base style) string {
+	var all strings.Builder
+	spans := d.spans(n, base)
+	for i := 0; i < len(spans); {
+		same := spans[i]
+		for i++; i < len(spans) && spans[i].style == same.style; i++ {
+			same.text += spans[i].text
+		}
+		all.WriteString(d.styled(same.text, same.style))
+	}
+	return all.String()
 }
 
-// inline renders the inline content of a line. Without colors the delimiters stay.
-func (m markdown) inline(text string, base style) string {
-	var all, same strings.Builder
-	current := base
-	for _, p := range m.parseInline(text) {
-		if p.style|base != current {
-			all.WriteString(m.styled(same.String(), current))
-			same.Reset()
-			current = p.style | base
-		}
-		same.WriteString(p.text)
-	}
-	return all.String() + m.styled(same.String(), current)
-}
-
-// parseInline parses the inline content of a line.
-func (m markdown) parseInline(text string) []span {
-	s := inlineParser{m: m, text: text}
-	from := 0
-	for at := 0; at < len(text); {
-		found, n := s.parseSpan(at)
-		if n == 0 {
-			at++
-			continue
-		}
-		s.addText(text[from:at])
-		s.spans = append(s.spans, found...)
-		at += n
-		from = at
-	}
-	s.addText(text[from:])
-	if m.paint.color {
-		s.emphasize()
-	}
-	for i := range s.spans {
-		s.spans[i].mark = 0
-	}
-	return s.spans
-}
-
-func (p *inlineParser) addText(text string) {
-	if text != "" {
-		p.spans = append(p.spans, span{text: text})
-	}
-}
-
-// parseSpan parses the construct at an offset and returns its length; 0 for plain text.
-func (p *inlineParser) parseSpan(at int) ([]span, int) {
-	rest := p.text[at:]
-	switch rest[0] {
-	case '\\':
-		if len(rest) > 1 && strings.IndexByte("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", rest[1]) >= 0 {
-			return []span{{text: rest[1:2]}}, 2
-		}
-	case '`':
-		return p.codeSpan(rest)
-	case '*', '_', '~':
-		return p.delimiterRun(at)
-	case '[':
-		return p.link(rest, 0)
-	case '!':
-		if strings.HasPrefix(rest, "![") {
-			return p.link(rest, 1)
-		}
-	case '<':
-		return htmlTag(rest)
-	case '&':
-		return entity(rest)
-	case 'h':
-		return p.bareURL(at)
-	}
-	return nil, 0
-}
-
-// codeSpan parses a code span. Without colors its delimiters stay.
-func (p *inlineParser) codeSpan(rest string) ([]span, int) {
-	n := len(rest) - len(strings.TrimLeft(rest, "`"))
-	for at := n; at < len(rest); {
-		begin := strings.IndexByte(rest[at:], '`')
-		if begin < 0 {
-			break
-		}
-		begin += at
-		run := len(rest[begin:]) - len(strings.TrimLeft(rest[begin:], "`"))
-		if at = begin + run; run != n {
-			continue
-		}
-		text := strings.ReplaceAll(rest[n:begin], "\n", " ")
-		if !p.m.paint.color {
-			return []span{{text: rest[:n] + text + rest[:n]}}, at
-		}
-		if len(text) > 2 && text[0] == ' ' && text[len(text)-1] == ' ' && !isBlank(text) {
-			text = text[1 : len(text)-1]
-		}
-		return []span{{text: text, style: code}}, at
-	}
-	return []span{{text: rest[:n]}}, n
-}
-
-// link parses a link or, behind a mark, an image. The address is shown, since a terminal does not
-// show where a click leads.
-func (p *inlineParser) link(rest string, mark int) ([]span, int) {
-	end := closingBracket(rest, mark)
-	if end < 0 || !strings.HasPrefix(rest[end+1:], "(") {
-		return nil, 0
-	}
-	address, n := linkDestination(rest[end+1:])
-	if n == 0 {
-		return nil, 0
-	}
-	label := rest[mark+1 : end]
-	pieces := p.m.parseInline(label)
-	if mark > 0 {
-		pieces = append([]span{{text: "image: "}}, pieces...)
-	}
-	if address != "" && address != label {
-		pieces = append(pieces, span{text: " (" + address + ")"})
-	}
-	return pieces, end + 1 + n
-}
-
-// maxLabel is how long the text of a link may be.
-const maxLabel = 1000
-
-// closingBracket returns the index of the bracket that closes the one at index at; -1 for none.
-func closingBracket(text string, at int) int {
-	if !strings.Contains(text, "](") {
-		return -1
-	}
-	depth := 0
-	for text = text[:min(len(text), at+maxLabel)]; at < len(text); at++ {
-		switch text[at] {
-		case '\\':
-			at++
-		case '`':
-			if n := strings.IndexByte(text[at+1:], '`'); n > 0 {
-				at += n + 1
+// spans are the parts of a node's content. The address of a link is shown, since a terminal does not show where a
+// click leads.
+func (d document) spans(parent ast.Node, s style) (all []span) {
+	add := func(text string) { all = append(all, span{text, s}) }
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Text:
+			add(unescape(n.Value(d.source)))
+			switch {
+			case n.HardLineBreak():
+				add("\n")
+			case n.SoftLineBreak():
+				add(" ")
 			}
-		case '[':
-			depth++
-		case ']':
-			if depth--; depth == 0 {
-				return at
-			}
+		case *ast.CodeSpan:
+			all = append(all, d.codeSpan(n, s))
+		case *ast.Emphasis:
+			all = append(all, d.spans(n, s|[]style{1: italic, 2: bold}[n.Level])...)
+		case *extast.Strikethrough:
+			all = append(all, d.spans(n, s|strikethrough)...)
+		case *ast.Link:
+			all = append(all, d.link(n, string(n.Destination), s)...)
+		case *ast.Image:
+			add("image: ")
+			all = append(all, d.link(n, string(n.Destination), s)...)
+		case *ast.AutoLink:
+			add(string(n.Label(d.source)))
+		case *ast.RawHTML:
+			add(strings.ReplaceAll(string(n.Segments.Value(d.source)), "\n", " "))
 		}
 	}
-	return -1
+	return all
 }
 
-// linkDestination parses the address and title of a link in parentheses; n is 0 if there are none.
-func linkDestination(text string) (address string, n int) {
-	depth := 0
-	for at := 0; at < len(text); at++ {
-		switch text[at] {
-		case '\\':
-			at++
-		case '(':
-			depth++
-		case ')':
-			if depth--; depth > 0 {
-				continue
-			}
-			address, title, _ := strings.Cut(strings.TrimSpace(text[1:at]), " ")
-			if title = strings.TrimSpace(title); title != "" && !strings.Contains(`"'(`, title[:1]) {
-				return "", 0
-			}
-			return strings.TrimSuffix(strings.TrimPrefix(address, "<"), ">"), at + 1
-		}
+// link is the text of a link or an image, and its address unless the text is the address.
+func (d document) link(n ast.Node, address string, s style) []span {
+	all := d.spans(n, s)
+	if address == "" || len(all) == 1 && all[0].text == address {
+		return all
 	}
-	return "", 0
+	return append(all, span{" (" + address + ")", s})
 }
 
-// htmlTag parses a tag, which is shown, or an address in angle brackets.
-func htmlTag(rest string) ([]span, int) {
-	end := strings.IndexAny(rest[1:], "<>\n") + 1
-	if end < 2 || rest[end] != '>' {
-		return nil, 0
+// codeSpan is code in a line. Without colors its marks stay.
+func (d document) codeSpan(n *ast.CodeSpan, s style) span {
+	var text strings.Builder
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		text.Write(c.(*ast.Text).Value(d.source))
 	}
-	body := rest[1:end]
-	switch {
-	case isAutolink(body):
-		return []span{{text: body}}, end + 1
-	case opensTag(body[0]):
-		return []span{{text: rest[:end+1]}}, end + 1
+	line := strings.ReplaceAll(text.String(), "\n", " ")
+	if d.paint.color {
+		return span{line, s | code}
 	}
-	return nil, 0
+	before := d.source[:n.FirstChild().(*ast.Text).Segment.Start]
+	unpadded := bytes.TrimSuffix(before, []byte(" "))
+	pad := string(before[len(unpadded):])
+	mark := string(unpadded[len(bytes.TrimRight(unpadded, "`")):])
+	return span{mark + pad + line + pad + mark, s}
 }
 
-// isAutolink reports whether the text in angle brackets is an address.
-func isAutolink(body string) bool {
-	return !strings.ContainsAny(body, " <>") && isLetter(rune((body + " ")[0])) &&
-		(strings.Contains(body, "://") || strings.HasPrefix(body, "mailto:") || strings.Contains(body, "@"))
+// unescape resolves escapes and entities. An entity may stand for a control character.
+func unescape(text []byte) string {
+	if !bytes.ContainsAny(text, `\&`) {
+		return string(text)
+	}
+	var b bytes.Buffer
+	w := bufio.NewWriter(&b)
+	markup.DefaultWriter.Write(w, text)
+	_ = w.Flush() // a buffer takes everything
+	return printable.Text(strings.NewReplacer("\n", " ", "\t", " ").Replace(html.UnescapeString(b.String())))
 }
-
-// entity parses an HTML entity.
-func entity(rest string) ([]span, int) {
-	end := strings.IndexByte(rest[:min(len(rest), 34)], ';')
-	if end < 2 {
-		return nil, 0
-	}
-	text := html.UnescapeString(rest[:end+1])
-	if text == rest[:end+1] || utf8.RuneCountInString(text) > 2 { // only a prefix is an entity
-		return nil, 0
-	}
-	return []span{{text: printable.Text(strings.NewReplacer("\n", " ", "\t", " ").Replace(text))}}, end + 1
-}
-
-// bareURL parses an address in the text, so that nothing in it counts as a delimiter.
-func (p *inlineParser) bareURL(at int) ([]span, int) {
-	rest := p.text[at:]
-	if !strings.HasPrefix(rest, "http://") && !strings.HasPrefix(rest, "https://") {
-		return nil, 0
-	}
-	if end := strings.IndexAny(rest, " \n<>`\"|"); end >= 0 {
-		rest = rest[:end]
-	}
-	rest = strings.TrimRight(rest, "?!.,:;*_~'()[]")
-	return []span{{text: rest}}, len(rest)
-}
-
-// delimiterRun parses a run of emphasis delimiters. Its neighbors decide whether it opens or closes
-// an emphasis.
-func (p *inlineParser) delimiterRun(at int) ([]span, int) {
-	rest := p.text[at:]
-	n := len(rest) - len(strings.TrimLeft(rest, rest[:1]))
-	before, _ := utf8.DecodeLastRuneInString(p.text[:at])
-	after, _ := utf8.DecodeRuneInString(rest[n:])
-	if at == 0 {
-		before = ' '
-	}
-	if n == len(rest) {
-		after = ' '
-	}
-	left := !unicode.IsSpace(after) && (!isPunctuation(after) || unicode.IsSpace(before) || isPunctuation(before))
-	right := !unicode.IsSpace(before) && (!isPunctuation(before) || unicode.IsSpace(after) || isPunctuation(after))
-	s := span{text: rest[:n], mark: rest[0], size: n, opens: left, closes: right}
-	switch {
-	case rest[0] == '_':
-		s.opens, s.closes = left && (!right || isPunctuation(before)), right && (!left || isPunctuation(after))
-	case rest[0] == '~' && n > 2:
-		s.mark = 0
-	}
-	return []span{s}, n
-}
-
-func isPunctuation(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }

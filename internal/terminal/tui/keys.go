@@ -12,16 +12,13 @@ import (
 	"github.com/ridethrough/ridethrough/conversation"
 )
 
-// keyTimes is when the keys that count double were last pressed.
 type keyTimes struct{ ctrlC, esc time.Time }
 
-// A second press within this time counts as a double press.
 const (
 	ctrlCInterval = 2 * time.Second
 	escInterval   = time.Second
 )
 
-// newComposer returns the text area for prompts.
 func (m *model) newComposer() textarea.Model {
 	c := textarea.New()
 	c.Prompt, c.ShowLineNumbers, c.CharLimit = "> ", false, 0
@@ -50,7 +47,6 @@ func (m *model) fitComposer() {
 // hasDraft reports whether the composer holds text: shortcuts act only while it is empty.
 func (m *model) hasDraft() bool { return m.composer.Value() != "" }
 
-// onKey handles a key.
 func (m *model) onKey(k tea.KeyPressMsg) tea.Cmd {
 	m.attention.lastKey, m.hint = time.Now(), ""
 	if m.picker != nil {
@@ -73,12 +69,14 @@ func (m *model) onKey(k tea.KeyPressMsg) tea.Cmd {
 		}
 	case "down", "ctrl+n":
 		if m.composer.Line() == m.composer.LineCount()-1 {
-			m.onDown()
+			if text, ok := m.prompts.newer(); ok {
+				m.fillComposer(text)
+			}
 			return nil
 		}
 	}
 	if !m.hasDraft() {
-		if cmd, taken := m.shortcut(k.String()); taken {
+		if cmd, taken := m.press(k.String()); taken {
 			return cmd
 		}
 	}
@@ -87,68 +85,75 @@ func (m *model) onKey(k tea.KeyPressMsg) tea.Cmd {
 	return tea.Batch(cmd, m.complete())
 }
 
-// shortcut runs the shortcut on a key while the composer is empty.
-func (m *model) shortcut(k string) (cmd tea.Cmd, taken bool) {
+// press handles a key that acts only while the composer is empty.
+func (m *model) press(k string) (cmd tea.Cmd, taken bool) {
 	if cmd, taken := m.answerQuestion(k); taken {
 		return cmd, true
 	}
-	switch {
-	case k == "ctrl+d":
+	if k == "ctrl+d" {
 		return m.quit(), true
+	}
+	for _, s := range m.shortcuts() {
+		if s.key == k {
+			return s.run(), true
+		}
+	}
+	return nil, false
+}
+
+// shortcut is a key that acts during a wait or after a failure.
+type shortcut struct {
+	key, hint string // hint "": it is not shown
+	run       func() tea.Cmd
+}
+
+// shortcuts are the keys that act after the first failure of an answer, and after a failed turn.
+func (m *model) shortcuts() []shortcut {
+	other, reset := "m another model", "w waits for the reset"
+	if m.width < 60 {
+		other, reset = "m model", "w waits"
+	}
+	again := shortcut{"r", "r tries again", func() tea.Cmd { return m.retryTurn(false) }}
+	switch failed := m.turn.retryable && m.turn.id == ""; {
+	case m.turn.failing && m.lost == nil && m.wait == nil: // a try is in progress
+		return []shortcut{{"r", "", m.retryNow}}
 	case m.turn.failing && m.lost == nil:
-		return m.waitKey(k)
-	case m.turn.retryable && m.turn.id == "":
-		return m.failureKey(k)
+		all := []shortcut{{"r", "r now", m.retryNow}, {"m", other, m.chooseModel}, {"d", "d details", func() tea.Cmd {
+			m.showDetails = !m.showDetails
+			return nil
+		}}}
+		if m.wait.Fault.Window {
+			all = append(all, shortcut{"w", "", func() tea.Cmd {
+				m.showHint("It waits until then")
+				return nil
+			}})
+		}
+		return all
+	case failed && m.turn.ofWindow:
+		return []shortcut{{"w", reset, func() tea.Cmd { return m.retryTurn(true) }}, {"m", other, m.chooseModel}, again}
+	case failed:
+		return []shortcut{again}
 	}
-	return nil, false
+	return nil
 }
 
-// waitKey runs the shortcut on a key from the first failure of an answer on.
-func (m *model) waitKey(k string) (cmd tea.Cmd, taken bool) {
-	switch {
-	case k == "r":
-		return m.retryNow(), true
-	case m.wait == nil: // a try is in progress
-		return nil, false
-	case k == "m":
-		return m.chooseModel(), true
-	case k == "w" && m.wait.Fault.Window:
-		m.showHint("It waits until then")
-		return nil, true
-	case k == "d":
-		m.showDetails = !m.showDetails
-		return nil, true
-	}
-	return nil, false
-}
-
-// failureKey runs the shortcut on a key after a turn that has failed.
-func (m *model) failureKey(k string) (cmd tea.Cmd, taken bool) {
-	switch {
-	case k == "r":
-		return m.retryTurn(false), true
-	case k == "w" && m.turn.ofWindow:
-		return m.retryTurn(true), true
-	case k == "m" && m.turn.ofWindow:
-		return m.chooseModel(), true
-	}
-	return nil, false
-}
-
-// modelPrompt begins the command that changes the model.
 const modelPrompt = "/model "
 
-// chooseModel lets the user choose another model.
 func (m *model) chooseModel() tea.Cmd {
 	m.composer.SetValue(modelPrompt)
 	return m.complete()
 }
 
-// onCtrlC cancels the turn in progress. If that takes time, or if none is in progress, it quits.
+// pressed records a key press, and reports whether it is the second within a time.
+func pressed(last *time.Time, within time.Duration) (twice bool) {
+	before := *last
+	*last = time.Now()
+	return last.Sub(before) < within
+}
+
+// onCtrlC cancels the turn in progress. It quits if canceling takes time, or if no turn is in progress.
 func (m *model) onCtrlC() tea.Cmd {
-	now := time.Now()
-	twice := now.Sub(m.keyTimes.ctrlC) < ctrlCInterval
-	m.keyTimes.ctrlC = now
+	twice := pressed(&m.keyTimes.ctrlC, ctrlCInterval)
 	switch {
 	case m.quitting:
 		return tea.Quit
@@ -173,9 +178,7 @@ func (m *model) onCtrlC() tea.Cmd {
 
 // onEsc closes what is open; a double press cancels the turn.
 func (m *model) onEsc() tea.Cmd {
-	now := time.Now()
-	twice := now.Sub(m.keyTimes.esc) < escInterval
-	m.keyTimes.esc = now
+	twice := pressed(&m.keyTimes.esc, escInterval)
 	switch {
 	case m.composer.Value() == modelPrompt: // of the key m: the keys of the wait act again
 		m.keyTimes.esc = time.Time{}
@@ -192,7 +195,7 @@ func (m *model) onEsc() tea.Cmd {
 	return nil
 }
 
-// cancelTurn cancels the turn in progress. The screen says so at once, however long it takes.
+// cancelTurn cancels the turn in progress. The screen says so at once, however long that takes.
 func (m *model) cancelTurn() tea.Cmd {
 	m.turn.cancelingSince = time.Now()
 	m.question = question{}
@@ -206,7 +209,7 @@ func (m *model) cancelTurn() tea.Cmd {
 	})
 }
 
-// retryNow has a try made at once, in the wait that there is or is about to be.
+// retryNow retries at once, in the current wait or the one that is about to begin.
 func (m *model) retryNow() tea.Cmd {
 	if m.wait != nil {
 		m.wait.urged = time.Now()
@@ -214,12 +217,12 @@ func (m *model) retryNow() tea.Cmd {
 	return m.do(RetryNow{}, printUnless(conversation.ErrIdle, "Could not retry now"))
 }
 
-// retryTurn asks the model again for the answer that failed, and may wait for a usage window.
+// retryTurn asks the model again for the failed answer, and may wait for a usage window.
 func (m *model) retryTurn(untilReset bool) tea.Cmd {
 	if c := m.turn.compacts; c != nil {
 		m.turn.retryable = false
 		m.foldFailure(true)
-		return m.compact(c.Instruction)
+		return m.carryOut(slashCommand{"compact", c.Instruction})
 	}
 	m.turn.retryable, m.turn.failing = false, true
 	m.foldFailure(true)
@@ -231,7 +234,6 @@ func (m *model) retryTurn(untilReset bool) tea.Cmd {
 	})
 }
 
-// do carries out a command and then calls done.
 func (m *model) do(c Command, done func(*model, error)) tea.Cmd {
 	ctx, conv := m.ctx, m.conv
 	return async(func() outcome {
@@ -261,10 +263,4 @@ func (m *model) onUp() tea.Cmd {
 		m.fillComposer(text)
 	}
 	return nil
-}
-
-func (m *model) onDown() {
-	if text, ok := m.prompts.newer(); ok {
-		m.fillComposer(text)
-	}
 }

@@ -11,19 +11,17 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
-// runLive shows the conversation on a screen whose last lines are redrawn.
 func runLive(ctx context.Context, c Config) (err error) {
 	s := &screen{}
 	m := newModel(ctx, c, s.print)
 	in := &terminalInput{}
 	in.File, _ = c.In.(*os.File) // Interactive has checked both
-	s.out, _ = c.Out.(*os.File)
+	s.File, _ = c.Out.(*os.File)
 	s.profile = colorProfile(m.paint, c.Env)
 	p := tea.NewProgram(onScreen{m, s}, tea.WithInput(in), tea.WithOutput(s), tea.WithEnvironment(terminalEnv(c.Env)),
 		tea.WithColorProfile(s.profile), tea.WithoutSignalHandler())
@@ -51,7 +49,6 @@ type terminalInput struct {
 	onEnd func()
 }
 
-// Read reads input, and reports its end.
 func (t *terminalInput) Read(b []byte) (int, error) {
 	n, err := t.File.Read(b)
 	if n == 0 && err != nil {
@@ -60,7 +57,7 @@ func (t *terminalInput) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// colorProfile is no colors, the sixteen, or 256 where the environment says so: the terminal is not queried for it.
+// colorProfile returns no colors, sixteen, or 256 where the environment says so: it does not query the terminal.
 func colorProfile(p palette, env func(string) string) colorprofile.Profile {
 	switch {
 	case !p.color:
@@ -71,7 +68,6 @@ func colorProfile(p palette, env func(string) string) colorprofile.Profile {
 	return colorprofile.ANSI
 }
 
-// terminalEnv is the environment that Bubble Tea looks at.
 func terminalEnv(env func(string) string) []string {
 	var all []string
 	for _, name := range []string{
@@ -107,27 +103,23 @@ const closeTimeout = 5 * time.Second
 
 var errCloseTimeout = errors.New("close conversation: timed out; the conversation is kept")
 
-// printFarewell prints the unsent prompts and how to resume.
 func (m *model) printFarewell(out io.Writer) {
 	for _, in := range m.outbox {
 		fmt.Fprintf(out, "%s\n", m.paint.amber("▲ Possibly not sent; ↑ recalls it next time: "+printable.Line(in.text)))
 	}
-	if m.conv == nil {
-		return
-	}
-	if command := m.Resume(m.conv.ID()); command != "" {
-		fmt.Fprintf(out, "%s\n", m.paint.faint("To resume: "+printable.Text(command)))
+	if resume := m.resumeLine(); resume != "" {
+		fmt.Fprintf(out, "%s\n", m.paint.faint(resume))
 	}
 }
 
-// quitMsg asks the program to quit in good order. fenceTimeoutMsg ends the wait for the terminal's answers.
+// quitMsg asks the program to quit gracefully. fenceTimeoutMsg ends the wait for the terminal's answers.
 type (
 	quitMsg         struct{}
 	fenceTimeoutMsg struct{}
 )
 
-// quit prints the pending lines and then ends the program. It waits for the terminal's answers,
-// which would otherwise be typed into the shell.
+// quit prints the pending lines and then ends the program. It waits for the terminal's answers, which would
+// otherwise be typed into the shell.
 func (m *model) quit() tea.Cmd {
 	if m.quitting {
 		return nil
@@ -138,19 +130,16 @@ func (m *model) quit() tea.Cmd {
 	return tea.Batch(m.fence.ask(), tea.Tick(time.Until(m.fence.due), func(time.Time) tea.Msg { return fenceTimeoutMsg{} }))
 }
 
-// finished reports whether the program has quit and all queries are answered.
-func (m *model) finished() bool { return m.quitting && (m.fence.passed || m.fence.timedOut) }
-
-// fence is a query to the terminal behind all others: terminals answer in order, so its answer is the last.
+// fence is a query to the terminal after all others: terminals answer in order, so its answer is the last.
 type fence struct {
-	due              time.Time // when to stop waiting for the answer; zero: not asked yet
-	passed, timedOut bool
+	due    time.Time // when to stop waiting for the answer; zero: not asked yet
+	passed bool      // the answer has come, or does not count any more
 }
 
 // fenceTimeout is how long the answer may take over a slow line. Every terminal answers this query.
 const fenceTimeout = 2 * time.Second
 
-// fenceDelay is when the query is sent: Bubble Tea sends its own with the first frames.
+// fenceDelay postpones the query: Bubble Tea sends its own with the first frames.
 const fenceDelay = 100 * time.Millisecond
 
 // ask sends the query once.
@@ -160,12 +149,4 @@ func (f *fence) ask() tea.Cmd {
 	}
 	f.due = time.Now().Add(fenceTimeout)
 	return tea.Tick(fenceDelay, func(time.Time) tea.Msg { return tea.Raw(ansi.RequestPrimaryDeviceAttributes)() })
-}
-
-// answered reports whether the answer has come; msg may be it.
-func (f *fence) answered(msg tea.Msg) bool {
-	if _, ok := msg.(uv.PrimaryDeviceAttributesEvent); ok {
-		f.passed = true
-	}
-	return f.passed
 }

@@ -1,234 +1,183 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
 // markdown renders Markdown for a terminal: CommonMark with tables and strikethrough, close to its
 // source, since nothing may be lost. HTML and the addresses of links are shown as they are.
-type markdown struct{ paint palette }
+type markdown struct {
+	paint  palette
+	parser parser.Parser
+}
 
-// Bounds of nesting. Beyond them the marks stay and nothing is indented.
+// Bounds of nesting. Deeper blocks are not indented.
 const (
 	maxNesting   = 12
 	minNestWidth = 5
 )
 
-// render renders a block as lines of less than width columns, without blank lines around them.
-func (m markdown) render(text string, width int) []string {
-	source := strings.Split(printable.Text(text), "\n")
-	for i, line := range source {
-		source[i] = expandTabs(line)
+// newMarkdown returns a renderer. Without colors emphasis keeps its marks. Definitions of links stay as text: the
+// references may be in another block.
+func newMarkdown(paint palette) markdown {
+	inlines := []util.PrioritizedValue{
+		util.Prioritized(parser.NewCodeSpanParser(), 100), util.Prioritized(parser.NewLinkParser(), 200),
+		util.Prioritized(parser.NewAutoLinkParser(), 300), util.Prioritized(parser.NewRawHTMLParser(), 400),
+		util.Prioritized(extension.NewLinkifyParser(extension.WithLinkifyURLRegexp(bareURL)), 999),
 	}
-	return m.blocks(source, max(1, width), 0)
-}
-
-// renderer renders the content of a document, a quotation or a list item.
-type renderer struct {
-	md        markdown
-	width     int
-	depth     int
-	lines     []string
-	paragraph []string // lines of the open paragraph
-}
-
-func (m markdown) blocks(source []string, width, depth int) []string {
-	r := &renderer{md: m, width: width, depth: depth}
-	for len(source) > 0 {
-		source = source[r.block(source):]
+	if paint.color {
+		inlines = append(inlines, util.Prioritized(parser.NewEmphasisParser(), 500), util.Prioritized(extension.NewStrikethroughParser(), 500))
 	}
-	r.endParagraph()
-	return trimBlank(r.lines)
+	blocks := append(parser.DefaultBlockParsers(),
+		util.Prioritized(setext{parser.NewSetextHeadingParser()}, 99), util.Prioritized(fences{parser.NewFencedCodeBlockParser()}, 98))
+	return markdown{paint, parser.NewParser(
+		parser.WithBlockParsers(slices.Delete(blocks, 0, 1)...), parser.WithInlineParsers(inlines...),
+		parser.WithParagraphTransformers(util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
+		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
+	)}
 }
 
-// block renders the block at the start of source, or adds a line to the paragraph. It returns the
-// number of lines it took.
-func (r *renderer) block(source []string) int {
-	line := source[0]
-	switch {
-	case isBlank(line):
-		r.endParagraph()
-		r.lines = append(r.lines, "")
-	case fenceOf(line) != "" && fenceAfter("", line) != "":
-		return r.fenced(source)
-	case len(r.paragraph) > 0 && setextLevel(line) > 0:
-		r.heading(strings.Repeat("#", setextLevel(line))+" ", r.takeParagraph())
-	case indentOf(line) > 3 && len(r.paragraph) == 0:
-		return r.indented(source)
-	case indentOf(line) > 3:
-		r.paragraph = append(r.paragraph, strings.TrimLeft(line, " "))
-	case len(r.paragraph) == 0 && isHTML(line):
-		return r.html(source)
-	case isTable(source):
-		return r.table(source)
-	default:
-		return r.markedBlock(source)
+// setext parses headings that are underlined. A single dash is the start of a list that is still streaming.
+type setext struct{ parser.BlockParser }
+
+func (s setext) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	if line, _ := reader.PeekLine(); len(strings.TrimSpace(string(line))) < 2 {
+		return nil, parser.NoChildren
 	}
-	return 1
+	return s.BlockParser.Open(parent, reader, pc)
 }
 
-// markedBlock renders a block with a mark of its own, or adds a line to the paragraph.
-func (r *renderer) markedBlock(source []string) int {
-	line := source[0]
-	body := strings.TrimLeft(line, " ")
-	it, item := itemOf(line)
-	switch {
-	case headingMark(line) != "":
-		r.endParagraph()
-		mark := headingMark(line)
-		r.heading(mark, strings.TrimRight(body[min(len(body), len(mark)):], "# "))
-	case isRule(line):
-		r.endParagraph()
-		r.lines = append(r.lines, r.md.paint.faint(strings.Repeat("-", min(8, max(1, r.width-1)))))
-	case body[0] == '>' && r.nests("> "):
-		return r.quote(source)
-	case item && r.nests(it.marker()) && (len(r.paragraph) == 0 || it.interrupts()):
-		return r.item(it, source)
-	default:
-		if body[0] == '>' || item && it.interrupts() {
-			r.endParagraph()
+// fences parses fenced code. Its fences may be indented as far as a list, which models forget for one of the two.
+type fences struct{ parser.BlockParser }
+
+func (fences) CanAcceptIndentedLine() bool { return true }
+
+func (f fences) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
+	line, _ := reader.PeekLine()
+	if fenceAfter(fenceOf(string(reader.Source()[node.Pos():])), string(line)) == "" {
+		reader.AdvanceToEOL()
+		return parser.Close
+	}
+	return f.BlockParser.Continue(node, reader, pc)
+}
+
+// render renders a block as lines narrower than width columns, without blank lines around them.
+func (m markdown) render(source string, width int) []string {
+	lines := strings.Split(printable.Text(source), "\n")
+	for i, line := range lines {
+		lines[i] = expandTabs(line)
+	}
+	doc := document{m, []byte(completeRule(strings.Join(lines, "\n")))}
+	return trimBlank(doc.blocks(m.parser.Parse(text.NewReader(doc.source)), max(1, width), 0))
+}
+
+type document struct {
+	markdown
+	source []byte
+}
+
+func (d document) blocks(parent ast.Node, width, depth int) (lines []string) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		if len(lines) > 0 && (n.HasBlankPreviousLines() || n.Kind() == extast.KindTable) { // of a table the parser does not know
+			lines = append(lines, "")
 		}
-		r.paragraph = append(r.paragraph, body)
+		lines = append(lines, d.block(n, width, depth)...)
 	}
-	return 1
+	return lines
 }
 
-// nests reports whether there is room for content behind a mark.
-func (r *renderer) nests(mark string) bool {
-	return r.depth < maxNesting && r.width-len(mark) >= minNestWidth
-}
-
-// endParagraph renders the open paragraph.
-func (r *renderer) endParagraph() {
-	if len(r.paragraph) > 0 {
-		r.lines = append(r.lines, wrapLines(r.md.inline(r.takeParagraph(), 0), r.width)...)
-	}
-}
-
-// takeParagraph returns the text of the paragraph and closes it. Two blanks or a backslash at the
-// end of a line break it.
-func (r *renderer) takeParagraph() string {
-	var text strings.Builder
-	for i, line := range r.paragraph {
-		body := strings.TrimRight(line, " ")
-		broken := strings.HasSuffix(body, `\`) && !strings.HasSuffix(body, `\\`)
-		switch {
-		case i == len(r.paragraph)-1:
-			text.WriteString(body)
-		case broken || len(line)-len(body) > 1:
-			text.WriteString(strings.TrimSuffix(body, `\`) + "\n")
-		default:
-			text.WriteString(body + " ")
+func (d document) block(n ast.Node, width, depth int) []string {
+	switch n := n.(type) {
+	case *ast.Heading:
+		return wrapLines(d.styled(strings.Repeat("#", n.Level)+" ", bold)+d.inline(n, bold), width)
+	case *ast.ThematicBreak:
+		return []string{d.rule(min(8, max(1, width-1)))}
+	case *ast.FencedCodeBlock:
+		return d.code(d.highlight(d.raw(n), string(n.Language(d.source))), width)
+	case *ast.CodeBlock:
+		return d.code(d.highlight(d.raw(n), ""), width)
+	case *ast.HTMLBlock:
+		end := ""
+		if n.HasClosure() {
+			end = string(n.ClosureLine.Value(d.source))
 		}
+		return wrapLines(d.raw(n)+end, width)
+	case *ast.Blockquote:
+		bar := d.paint.encode("│ ")
+		return d.nested(n, bar, bar, width, depth)
+	case *ast.List:
+		return d.blocks(n, width, depth)
+	case *ast.ListItem:
+		mark := d.marker(n)
+		return d.nested(n, mark, strings.Repeat(" ", lipgloss.Width(mark)), width, depth)
+	case *extast.Table:
+		return d.table(n, width)
 	}
-	r.paragraph = nil
-	return text.String()
+	return wrapLines(d.inline(n, 0), width)
 }
 
-func (r *renderer) heading(mark, text string) {
-	r.lines = append(r.lines, wrapLines(r.md.styled(mark, bold)+r.md.inline(text, bold), r.width)...)
-}
+func (d document) raw(n ast.Node) string { return string(n.Lines().Value(d.source)) }
 
-// fenced renders fenced code.
-func (r *renderer) fenced(source []string) int {
-	r.endParagraph()
-	lead, fence := indentOf(source[0]), fenceAfter("", source[0])
-	for i, line := range source[1:] {
-		if fence = fenceAfter(fence, line); fence == "" {
-			return i + 2
-		}
-		r.code(lead, line[min(lead, indentOf(line)):])
+func (m markdown) rule(width int) string { return m.paint.faint(strings.Repeat("─", width)) }
+
+func (d document) marker(n *ast.ListItem) string {
+	list := n.Parent().(*ast.List)
+	if !list.IsOrdered() {
+		return d.paint.encode("• ")
 	}
-	return len(source)
+	number := list.Start
+	for before := n.PreviousSibling(); before != nil; before = before.PreviousSibling() {
+		number++
+	}
+	return fmt.Sprintf("%d%c ", number, list.Marker)
 }
 
-// indented renders indented code.
-func (r *renderer) indented(source []string) int {
-	n := 0
-	for i, line := range source {
-		if !isBlank(line) && indentOf(line) < 4 {
-			break
-		}
-		if !isBlank(line) {
-			n = i + 1
+// code indents lines of code. It wraps them, since truncated code is useless.
+func (d document) code(source string, width int) (lines []string) {
+	before := strings.Repeat(" ", min(2, width/4))
+	for line := range strings.SplitSeq(strings.TrimSuffix(source, "\n"), "\n") {
+		for _, l := range wrapLines(line, width-len(before)) {
+			lines = append(lines, strings.TrimRight(before+l, " "))
 		}
 	}
-	for _, line := range source[:n] {
-		r.code(0, line[min(4, indentOf(line)):])
-	}
-	return n
+	return lines
 }
 
-// code renders a line of code, wrapped since it would be useless if cut off.
-func (r *renderer) code(lead int, line string) {
-	before := strings.Repeat(" ", min(lead+2, r.width/4))
-	for _, l := range wrapLines(line, r.width-len(before)) {
-		r.lines = append(r.lines, strings.TrimRight(before+r.md.paint.code(l), " "))
+// nested renders blocks with one prefix before their first line and one before the others. If the terminal is too
+// narrow, the first prefix gets its own line.
+func (d document) nested(n ast.Node, first, others string, width, depth int) []string {
+	inner := width - lipgloss.Width(first)
+	if depth == maxNesting || inner < minNestWidth {
+		return append(wrapLines(strings.TrimRight(first, " "), width), d.blocks(n, width, depth)...)
 	}
-}
-
-// html renders HTML as it is, line by line.
-func (r *renderer) html(source []string) int {
-	for i, line := range source {
-		if isBlank(line) {
-			return i
-		}
-		r.lines = append(r.lines, wrapLines(line, r.width)...)
-	}
-	return len(source)
-}
-
-// quote renders a quotation. Text below it without a mark continues it.
-func (r *renderer) quote(source []string) int {
-	r.endParagraph()
-	var inner []string
-	fence := ""
-	for _, line := range source {
-		body, marked := strings.CutPrefix(strings.TrimLeft(line, " "), ">")
-		if !marked && (isBlank(line) || fence != "" || beginsBlock(line) || isBlank(inner[len(inner)-1])) {
-			break
-		}
-		body = strings.TrimPrefix(body, " ")
-		fence = fenceAfter(fence, body)
-		inner = append(inner, body)
-	}
-	bar := r.md.paint.encode("│ ")
-	r.nested(bar, bar, inner)
-	return len(inner)
-}
-
-// item renders a list item.
-func (r *renderer) item(it listItem, source []string) int {
-	r.endParagraph()
-	inner := it.content(source)
-	mark := it.marker()
-	if len(it.mark) == 1 {
-		mark = strings.Replace(mark, it.mark, r.md.paint.encode("•"), 1)
-	}
-	r.nested(mark, strings.Repeat(" ", lipgloss.Width(mark)), inner)
-	return len(inner)
-}
-
-// nested renders blocks with one prefix before their first line and one before the others.
-func (r *renderer) nested(first, others string, source []string) {
-	lines := r.md.blocks(source, r.width-lipgloss.Width(first), r.depth+1)
+	lines := d.blocks(n, inner, depth+1)
 	if len(lines) == 0 {
 		lines = []string{""}
 	}
-	for _, line := range lines {
-		r.lines = append(r.lines, strings.TrimRight(first+line, " "))
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(first+line, " ")
 		first = others
 	}
+	return lines
 }
 
-// wrapLines wraps a text into lines of less than width columns, at words if possible.
-func wrapLines(text string, width int) []string { return wrapTo(text, width-1) }
+// wrapLines wraps a text into lines narrower than width columns, at words if possible.
+func wrapLines(text string, width int) []string {
+	return wrapTo(strings.TrimSuffix(text, "\n"), width-1)
+}
 
 // wrapTo wraps a text into lines of at most width columns.
 func wrapTo(text string, width int) []string {
@@ -243,8 +192,8 @@ func wrapTo(text string, width int) []string {
 	return lines
 }
 
-// fitted breaks a line that is wider than it was wrapped to: lipgloss counts a letter with a variation selector, such
-// as an emoji, as one column where it wraps.
+// fitted breaks a line that is wider than it was wrapped to: lipgloss wraps as if a letter with a variation
+// selector, such as an emoji, had one column.
 func fitted(line string, width int) []string {
 	tooWide := func(line string) bool { return lipgloss.Width(line) > width }
 	pieces := []string{line}
@@ -262,4 +211,16 @@ func trimBlank(lines []string) []string {
 		lines = lines[:len(lines)-1]
 	}
 	return lines
+}
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
+func expandTabs(line string) string {
+	for {
+		before, after, found := strings.Cut(line, "\t")
+		if !found {
+			return line
+		}
+		line = before + strings.Repeat(" ", 4-lipgloss.Width(before)%4) + after
+	}
 }

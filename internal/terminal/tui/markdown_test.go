@@ -28,7 +28,7 @@ func TestRender_DocumentAtEveryWidth(t *testing.T) {
 
 // visible replaces the escape sequences of styles by tags.
 var visible = strings.NewReplacer("\x1b[1m", "<b>", "\x1b[3m", "<i>", "\x1b[1;3m", "<bi>", "\x1b[9m", "<s>", "\x1b[2m", "<f>",
-	"\x1b[36m", "<c>", "\x1b[1;36m", "<bc>", "\x1b[1;9m", "<bs>", "\x1b[m", "</>")
+	"\x1b[36m", "<c>", "\x1b[1;36m", "<bc>", "\x1b[32m", "<green>", "\x1b[35m", "<magenta>", "\x1b[33m", "<amber>", "\x1b[1;9m", "<bs>", "\x1b[m", "</>")
 
 func TestRender_FollowsCommonMark(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
@@ -57,15 +57,44 @@ func TestRender_FollowsCommonMark(t *testing.T) {
 		{"> a\n> - b\nlazy\n\nc", "│ a\n│ • b lazy\n\nc"},
 		{"> ```\n> a\nb", "│   <c>a</>\nb"},
 		{"```\n<b> *x* \\*\n\t&lt;", "  <c><b> *x* \\*</>\n  <c>    &lt;</>"},
-		{"~~~~\n~~~\n~~~~\na", "  <c>~~~</>\na"},
+		{"~~~~\n~~~\n~~~~\na", "  <c>~~~</>\n\na"},
 		{"<div>\n*x*\n</div>\n\n*y*", "<div>\n*x*\n</div>\n\n<i>y</>"},
-		{"| a | b |\n|:-:|--:|\n| `x\\|y` | 10 |\n| 1 |", " <b>a</>  |  <b>b</>\n<f>--------</>\n<c>x|y</> | 10\n 1"},
-		{"a | b\n-|", "<b>a</> | <b>b</>\n<f>-----</>"},
+		{"| a | b |\n|:-:|--:|\n| `x\\|y` | 10 |\n| 1 |", " <b>a</> <f> │ </> <b>b</>\n<f>────┼───</>\n<c>x|y</><f> │ </>10\n 1 <f> │ </>"},
+		{"a | b\n-|", "<b>a</><f> │ </><b>b</>\n<f>──┼──</>"},
 		{"a | b\n\nc", "a | b\n\nc"},
-		{"* * *\n- - -\n-----", "<f>--------</>\n<f>--------</>\n<f>--------</>"},
+		{"a | b\n--|--\nc | d | e", "<b>a</><f> │ </><b>b</>\n<f>──┼──────</>\nc<f> │ </>d | e"},
+		{"- a\n-", "• a\n•"},
+		{"```go\nx := 1 // one\n```", "  x := <amber>1</> <f>// one</>"},
+		{"```diff\n-a\n+b", "  \x1b[31m-a</>\n  <green>+b</>"},
+		{"    ```\n    a\n    ```\n\nb", "  <c>a</>\n\nb"},
+		{"* * *\n- - -\n-----", "<f>────────</>\n<f>────────</>\n<f>────────</>"},
 	} {
 		if diff := cmp.Diff(tt.want, visible.Replace(strings.Join(tui.Render(tt.text, 60, true), "\n"))); diff != "" {
 			t.Errorf("Render(%q) (-want +got):\n%s", tt.text, diff)
+		}
+	}
+}
+
+// Code keeps its characters in every language, whatever it is; what one lexer uses of another is there.
+func TestRender_ColorsCodeOfEveryLanguage(t *testing.T) {
+	code := []string{
+		"# x", "// y", "/* z */", `if a == "b" { return 'c' + d }`, `<p class="e">&amp;</p><script>let x = 1</script><style>p{}</style>`,
+		`FROM x`, `RUN ["ls"]`, "$ ls | x", "> y", "@@ -1 +1 @@", "+a",
+	}
+	names := append(tui.Languages(), strings.Fields("go golang py ts tsx jsx sh shell console yml rs cpp dockerfile make")...)
+	for _, name := range names {
+		lines := tui.Render("```"+strings.ReplaceAll(name, " ", "-")+"\n"+strings.Join(code, "\n"), 200, true)
+		var got []string
+		for _, line := range lines {
+			got = append(got, strings.TrimPrefix(colors.ReplaceAllString(line, ""), "  "))
+		}
+		if diff := cmp.Diff(code, got); diff != "" {
+			t.Errorf("code in %s (-want +got):\n%s", name, diff)
+		}
+	}
+	for name, want := range map[string]string{"go": "\x1b[33m1", "json": "\x1b[33m1", "sh": "\x1b[32m\"a\"", "tsx": "\x1b[32m\"a\"", "YAML": "\x1b[32m\"a\""} {
+		if got := strings.Join(tui.Render("```"+name+"\na: 1, \"a\"", 80, true), "\n"); !strings.Contains(got, want) {
+			t.Errorf("code in %s: got %q, want %q in it", name, got, want)
 		}
 	}
 }

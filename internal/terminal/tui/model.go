@@ -7,19 +7,18 @@ import (
 
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
 
-	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// model is the state of the screen: messages come in through Update, and View shows it. Lines that
-// will not change any more are printed above the view and belong to the terminal from then on.
+// model is the state of the screen: messages arrive through Update, and View shows the state. Lines that will not
+// change any more are printed above the view and then belong to the terminal.
 type model struct {
-	Config
+	session
 	ctx    context.Context
-	paint  palette
 	md     markdown
 	width  int
 	height int
@@ -27,27 +26,20 @@ type model struct {
 	composer    textarea.Model
 	doubtful    string            // a prompt that names files which are not attached; the same again is sent
 	pastes      map[string]string // long pasted texts by their placeholder
-	prompts     *promptHistory
-	completions completions // of the text that is being typed
-	picker      *picker     // the list of conversations to choose from; nil: it is closed
+	completions completions       // of the text that is being typed
+	picker      *picker           // the list of conversations to choose from; nil: it is closed
 
-	conv        Conversation
-	feed        *feed
-	settings    conversation.Settings
 	opening     bool            // a conversation is being opened
-	paused      bool            // the conversation is
 	outbox      []input         // prompts that the conversation has not accepted yet
 	sending     bool            // the first of them is being sent
 	knownInputs map[string]bool // ids of the inputs that events have mentioned
 	replay      replay
 
 	turn        turnState
-	spending    spending
 	queue       []input
 	answer      stream
 	tail        renderedTail // the unfinished end of the answer, rendered
 	calls       []llm.ToolCall
-	question    question
 	askedAt     time.Time // since when the first question is shown
 	wait        *shownWait
 	lost        *wire.ConnectionLost
@@ -61,14 +53,14 @@ type model struct {
 	printAbove func(text string) // with the next view
 	needsGap   bool              // the line printed last is not blank
 
-	ticker    ticker
+	tickAt    time.Time // when the screen is redrawn; zero: nothing is due
 	attention attention
 	keyTimes  keyTimes
 	fence     fence // the last query to the terminal
 	quitting  bool
 }
 
-// turnState is what is known of the turn in progress, or of the last one.
+// turnState is what is known about the turn in progress, or about the last one.
 type turnState struct {
 	id             string // "": no turn is in progress
 	prompt         string // the first user message
@@ -84,32 +76,28 @@ type turnState struct {
 	returned       input       // the prompt that came back from the last turn, which was canceled before an answer; id: of the turn that asks it again
 }
 
-// input is a prompt that waits for its turn.
 type input struct {
 	id, text string
 	images   []llm.Image
 }
 
-// renderedTail is the end of an answer as it is shown.
 type renderedTail struct {
 	text  string
 	width int
 	lines []string
 }
 
-// newModel returns a model whose print function prints lines above the view.
 func newModel(ctx context.Context, c Config, printAbove func(string)) *model {
 	m := &model{
-		Config: c, ctx: ctx, paint: newPalette(c.Env), width: 80, height: 24, printAbove: printAbove,
-		prompts: loadPrompts(c.History), pastes: map[string]string{}, knownInputs: map[string]bool{}, settings: c.Settings,
+		session: newSession(c, newPalette(c.Env)), ctx: ctx, width: 80, height: 24, printAbove: printAbove,
+		pastes: map[string]string{}, knownInputs: map[string]bool{},
 	}
-	m.md.paint = m.paint
+	m.md = newMarkdown(m.paint)
 	m.composer = m.newComposer()
 	m.attention.lastKey = time.Now()
 	return m
 }
 
-// Init starts the program.
 func (m *model) Init() tea.Cmd {
 	cmds := []tea.Cmd{m.fence.ask(), m.composer.Focus()}
 	if m.paint.color {
@@ -128,11 +116,10 @@ func (m *model) Init() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// Update handles a message.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := tea.Batch(m.update(msg), m.tick())
 	m.flush()
-	if m.finished() {
+	if m.quitting && m.fence.passed {
 		return m, tea.Quit
 	}
 	return m, cmd
@@ -147,9 +134,9 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.PasteMsg:
 		return m.paste(msg.Content)
 	case tea.FocusMsg:
-		m.attention.focus(true)
+		m.attention.reported, m.attention.focused = true, true
 	case tea.BlurMsg:
-		m.attention.focus(false)
+		m.attention.reported, m.attention.focused = true, false
 	case tea.BackgroundColorMsg:
 		m.paint.background = light
 		if msg.IsDark() {
@@ -166,25 +153,19 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.onTick(msg)
 	case quitMsg:
 		return m.quit()
-	case fenceTimeoutMsg:
-		m.fence.timedOut = true
+	case uv.PrimaryDeviceAttributesEvent, fenceTimeoutMsg:
+		m.fence.passed = true
 	case outcome:
 		return msg(m)
 	default:
-		return m.onTerminalReply(msg)
+		var cmd tea.Cmd
+		m.composer, cmd = m.composer.Update(msg)
+		return cmd
 	}
 	return nil
 }
 
-// onTerminalReply handles the terminal's answers and the composer's own messages.
-func (m *model) onTerminalReply(msg tea.Msg) tea.Cmd {
-	m.fence.answered(msg)
-	var cmd tea.Cmd
-	m.composer, cmd = m.composer.Update(msg)
-	return cmd
-}
-
-// outcome is what an asynchronous operation changes in the model.
+// outcome is how an asynchronous operation changes the model.
 type outcome func(*model) tea.Cmd
 
 // async runs work concurrently and applies its outcome. The program may quit meanwhile.
@@ -203,14 +184,15 @@ func (m *model) emit(lines ...string) {
 	m.needsGap = lines[len(lines)-1] != ""
 }
 
-// ensureGap separates what is printed next by a blank line.
+// ensureGap separates the next printed text by a blank line.
 func (m *model) ensureGap() {
 	if m.needsGap {
 		m.emit("")
 	}
 }
 
-// flush prints pending lines with the next view: a text that moves from there above it is never in neither.
+// flush prints pending lines together with the next view, so that a text that moves from the view to the lines
+// above it never disappears in between.
 func (m *model) flush() {
 	if len(m.pending) > 0 {
 		m.printAbove(strings.Join(m.pending, "\n"))
@@ -218,7 +200,6 @@ func (m *model) flush() {
 	}
 }
 
-// resize fits the view to the window.
 func (m *model) resize(width, height int) tea.Cmd {
 	m.width, m.height = max(1, width), max(1, height)
 	m.composer.SetWidth(max(4, m.width-1))
@@ -226,10 +207,8 @@ func (m *model) resize(width, height int) tea.Cmd {
 	return nil
 }
 
-// showHint shows a hint for a while.
 func (m *model) showHint(hint string) {
 	m.hint, m.hintEnds = hint, time.Now().Add(hintDuration)
 }
 
-// hintDuration is how long a hint is shown.
 const hintDuration = 5 * time.Second

@@ -326,7 +326,7 @@ func TestWindow_KeyWWaitsUntilItOpens(t *testing.T) {
 		at := opens.Local().Format("15:04 on Jan 2")
 		s.sees("Failed: usage limit. It opens again at "+at+", in 26h.", "w waits for it, m changes the model, r tries again.",
 			"w waits for the reset · m another model · r tries again")
-		s.misses("Check the account", "--policy")
+		s.misses("Add credit", "--policy")
 		s.keys("w")
 		s.wait(time.Second)
 		s.sees("▲ Usage limit — opens again at " + at + ", in 26h • r now • d details • Press Ctrl+C to cancel")

@@ -9,16 +9,16 @@ import (
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 )
 
-// palette colors our own lines: with the theme's own sixteen colors where these can be read. On a light background
-// most themes' yellow, green and cyan cannot, on a dark one most themes' red, and faint text on neither: there it
-// uses other ones.
+// palette colors our own lines. It uses the theme's sixteen colors where they are readable. On a light background
+// most themes' yellow, green and cyan are not, on a dark one most themes' red, and faint text on neither: there it
+// uses other colors.
 type palette struct {
 	color      bool
 	ascii      bool
 	background background
 }
 
-// background is what the terminal has said of its own.
+// background is what the terminal has reported about its background.
 type background int
 
 const (
@@ -27,58 +27,37 @@ const (
 	dark
 )
 
-// Colors of the 256 that have a contrast of 4.5 at least to a light background.
-const (
-	darkAmber = lipgloss.ANSIColor(94)
-	darkGreen = lipgloss.ANSIColor(22)
-	darkRed   = lipgloss.ANSIColor(124)
-	darkCyan  = lipgloss.ANSIColor(23)
-	darkGrey  = lipgloss.ANSIColor(240)
-)
+// ink is a color: the theme's own, and replacements where its contrast to the background is below 4.5.
+type ink struct{ own, onDark, onLight color.Color }
 
-// Colors of the 256 that have a contrast of 4.5 at least to a dark background.
-const (
-	lightRed  = lipgloss.ANSIColor(210)
-	lightGrey = lipgloss.ANSIColor(247)
+var (
+	amber   = ink{lipgloss.Yellow, lipgloss.Yellow, lipgloss.ANSIColor(94)}
+	green   = ink{lipgloss.Green, lipgloss.Green, lipgloss.ANSIColor(22)}
+	red     = ink{lipgloss.Red, lipgloss.ANSIColor(210), lipgloss.ANSIColor(124)}
+	cyan    = ink{lipgloss.Cyan, lipgloss.Cyan, lipgloss.ANSIColor(23)}
+	magenta = ink{lipgloss.Magenta, lipgloss.ANSIColor(177), lipgloss.ANSIColor(90)}
+	grey    = ink{nil, lipgloss.ANSIColor(247), lipgloss.ANSIColor(240)} // nil: faint text
 )
 
 func newPalette(env func(string) string) palette {
 	return palette{color: env("NO_COLOR") == "", ascii: printable.OnlyASCII(env)}
 }
 
-func (p palette) amber(line string) string {
-	return p.styled(p.foreground(lipgloss.Yellow, lipgloss.Yellow, darkAmber), line)
-}
-
-func (p palette) green(line string) string {
-	return p.styled(p.foreground(lipgloss.Green, lipgloss.Green, darkGreen), line)
-}
-
-func (p palette) red(line string) string {
-	return p.styled(p.foreground(lipgloss.Red, lightRed, darkRed), line)
-}
-
-func (p palette) faint(line string) string {
-	style := lipgloss.NewStyle().Faint(true)
-	if p.background != unsaid {
-		style = p.foreground(nil, lightGrey, darkGrey)
-	}
-	return p.styled(style, line)
-}
-
+func (p palette) amber(line string) string  { return p.in(amber, line) }
+func (p palette) faint(line string) string  { return p.in(grey, line) }
 func (p palette) strong(line string) string { return p.styled(lipgloss.NewStyle().Bold(true), line) }
 
-// code colors text of others, whose characters stay.
-func (p palette) code(text string) string {
-	if !p.color || text == "" {
-		return text
-	}
-	return p.foreground(lipgloss.Cyan, lipgloss.Cyan, darkCyan).TabWidth(4).Render(text)
-}
+func (p palette) in(i ink, line string) string { return p.styled(p.foreground(i), line) }
 
-// foreground is the style of a color, and of others on a dark and on a light background.
-func (p palette) foreground(unknown, onDark, onLight color.Color) lipgloss.Style {
-	return lipgloss.NewStyle().Foreground([]color.Color{unsaid: unknown, light: onLight, dark: onDark}[p.background])
+func (p palette) foreground(i ink) lipgloss.Style {
+	s := lipgloss.NewStyle()
+	switch {
+	case p.background == light:
+		return s.Foreground(i.onLight)
+	case p.background == dark:
+		return s.Foreground(i.onDark)
+	}
+	return s.Foreground(i.own).Faint(i.own == nil)
 }
 
 func (p palette) styled(s lipgloss.Style, line string) string {
@@ -89,7 +68,6 @@ func (p palette) styled(s lipgloss.Style, line string) string {
 	return s.Render(line)
 }
 
-// encode returns a line of ours in the characters that the terminal has.
 func (p palette) encode(line string) string {
 	if p.ascii {
 		return printable.ASCII(line)
@@ -97,8 +75,8 @@ func (p palette) encode(line string) string {
 	return line
 }
 
-// wrap breaks a text into lines of less than width columns: a full row would lose its last character
-// on some terminals. Its indentation is that of all lines.
+// wrap breaks a text into lines narrower than width columns: a full row would lose its last character on some
+// terminals. All lines get its indentation.
 func wrap(text string, width int) []string {
 	if text == "" {
 		return nil
@@ -113,7 +91,6 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// truncate cuts a line to less than width columns.
 func truncate(line string, width int) string {
 	width = max(1, width-1)
 	cut := line

@@ -44,7 +44,7 @@ func TestPalette_IsReadableInCommonThemes(t *testing.T) {
 	for _, of := range []struct {
 		themes map[string]theme
 		ours   map[string]color.Color
-	}{{lights, tui.OnLight}, {darks, tui.OnDark}} {
+	}{{lights, tui.OnLight()}, {darks, tui.OnDark()}} {
 		for name, theme := range of.themes {
 			colors := maps.Clone(of.ours)
 			for c, own := range theme.own {

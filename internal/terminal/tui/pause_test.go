@@ -40,7 +40,7 @@ func TestPauseCommand_StopsAWaitUntilItIsEnded(t *testing.T) {
 	})
 }
 
-// Who opens a paused conversation is told so.
+// A client that opens a paused conversation learns of the pause.
 func TestPauseCommand_IsSaidWhereOneAttaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newService(t, llmtest.Says("one"), llmtest.Says("two"))

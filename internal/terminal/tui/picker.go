@@ -9,28 +9,26 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
-	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/internal/text"
 )
 
-// picker is the list from which the user chooses the conversation to continue. It has the keys while it is open;
-// the composer keeps its text.
+// picker is the list from which the user chooses the conversation to continue. While it is open it handles the
+// keys, and the composer holds the search words.
 type picker struct {
 	all      []Entry // the latest first
 	found    []Entry // those that match
-	filter   string
-	selected int // of found
+	selected int     // of found
 }
 
-// Bounds of the list.
 const (
 	maxListed = 200 // conversations that are searched
 	maxPicks  = 10  // that are shown at a time
 )
 
-// match finds the conversations with all words of the filter in their title, model or directory.
-func (p *picker) match() {
-	words := strings.Fields(strings.ToLower(p.filter))
+// match finds the conversations with all words of a filter in their title, model or directory.
+func (p *picker) match(filter string) {
+	words := strings.Fields(strings.ToLower(filter))
 	p.found, p.selected = nil, 0
 	for _, e := range p.all {
 		text := strings.ToLower(titleOf(e.Settings) + " " + e.Settings.Model + " " + e.Folder)
@@ -40,7 +38,6 @@ func (p *picker) match() {
 	}
 }
 
-// listEntries lists the latest conversations but one.
 func listEntries(all func(func(Entry, error) bool), but string) (found []Entry, err error) {
 	for e, err := range all {
 		if err != nil {
@@ -56,13 +53,9 @@ func listEntries(all func(func(Entry, error) bool), but string) (found []Entry, 
 	return found, nil
 }
 
-// pick lets the user choose a conversation to continue.
 func (m *model) pick() tea.Cmd {
 	m.clearComposer()
-	ctx, convs, this := m.ctx, m.Conversations, ""
-	if m.conv != nil {
-		this = m.conv.ID()
-	}
+	ctx, convs, this := m.ctx, m.Conversations, m.id()
 	return async(func() outcome {
 		found, err := listEntries(convs.List(ctx), this)
 		return func(m *model) tea.Cmd {
@@ -73,68 +66,48 @@ func (m *model) pick() tea.Cmd {
 				m.showHint("There is no other conversation")
 			default:
 				m.picker = &picker{all: found}
-				m.picker.match()
+				m.picker.match(m.composer.Value())
 			}
 			return nil
 		}
 	})
 }
 
-// onPickerKey handles a key while the list is open.
 func (m *model) onPickerKey(k tea.KeyPressMsg) tea.Cmd {
-	p := m.picker
-	switch k.String() {
-	case "esc":
-		if p.filter == "" {
+	p, filter := m.picker, m.composer.Value()
+	var cmd tea.Cmd
+	switch key := k.String(); key {
+	case "esc", "ctrl+c", "ctrl+d":
+		if key != "esc" || filter == "" {
 			m.picker = nil
-			return nil
 		}
-		p.filter = ""
-		p.match()
-	case "ctrl+c", "ctrl+d":
-		m.picker = nil
+		m.clearComposer()
 	case "ctrl+z":
 		return tea.Suspend
 	case "enter":
 		return m.openPicked()
 	case "up", "ctrl+p", "shift+tab":
-		p.selected = max(0, p.selected-1)
+		p.move(-1)
 	case "down", "ctrl+n", "tab":
-		p.selected = max(0, min(p.selected+1, len(p.found)-1))
+		p.move(1)
 	case "pgup":
-		p.selected = max(0, p.selected-maxPicks)
+		p.move(-maxPicks)
 	case "pgdown":
-		p.selected = max(0, min(p.selected+maxPicks, len(p.found)-1))
+		p.move(maxPicks)
 	case "home":
-		p.selected = 0
+		p.move(-len(p.found))
 	case "end":
-		p.selected = max(0, len(p.found)-1)
-	case "backspace":
-		r := []rune(p.filter)
-		p.filter = string(r[:max(0, len(r)-1)])
-		p.match()
-	case "ctrl+u":
-		p.filter = ""
-		p.match()
+		p.move(len(p.found))
 	default:
-		p.add(k.Text)
+		m.composer, cmd = m.composer.Update(k)
 	}
-	return nil
+	if now := m.composer.Value(); now != filter {
+		p.match(now)
+	}
+	return cmd
 }
 
-// add adds typed or pasted text to the filter.
-func (p *picker) add(text string) {
-	text = strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || !printable.Is(r) {
-			return -1
-		}
-		return r
-	}, text)
-	if text != "" {
-		p.filter += text
-		p.match()
-	}
-}
+func (p *picker) move(by int) { p.selected = max(0, min(p.selected+by, len(p.found)-1)) }
 
 // openPicked continues the selected conversation. One that is open in another terminal stays in the list.
 func (m *model) openPicked() tea.Cmd {
@@ -147,6 +120,7 @@ func (m *model) openPicked() tea.Cmd {
 		return nil
 	}
 	m.picker = nil
+	m.clearComposer()
 	return m.openConversation(p.found[p.selected].ID)
 }
 
@@ -172,7 +146,7 @@ func (m *model) pickLines(room int) []string {
 	return lines
 }
 
-// pickLine is a conversation in the list: its title, and as much about it as there is room for.
+// pickLine is a conversation in the list: its title, and as many details as fit.
 func (m *model) pickLine(e Entry) string {
 	about := aboutEntry(e, time.Now())
 	for len(about) > 1 && lipgloss.Width(strings.Join(about, " · "))+minTitle+5 > m.width {
@@ -184,23 +158,19 @@ func (m *model) pickLine(e Entry) string {
 	return title + strings.Repeat(" ", max(0, room-lipgloss.Width(title))) + "  " + end
 }
 
-// pickHints are what else is known of the selected conversation, and the keys.
 func (m *model) pickHints() string {
-	keys := []string{"Enter continues", "Esc goes back"}
-	if len(m.picker.found) == 0 {
-		return strings.Join(keys, " · ")
+	var about []string
+	if len(m.picker.found) > 0 {
+		about = aboutEntry(m.picker.found[m.picker.selected], time.Now())[1:]
 	}
-	about := aboutEntry(m.picker.found[m.picker.selected], time.Now())[1:]
-	for len(about) > 0 && lipgloss.Width(strings.Join(slices.Concat(about, keys), " · "))+3 > m.width {
-		about = about[:len(about)-1]
-	}
-	return strings.Join(slices.Concat(about, keys), " · ")
+	return joinFitting(append(about, "Enter continues · Esc goes back"), m.width-len("  ")-1)
 }
 
-// minTitle is the width that a title has before details of a conversation are shown.
+// minTitle is the width that a title gets before details of a conversation are shown.
 const minTitle = 24
 
-// aboutEntry tells of a conversation, the most important first: its age, whether it is in use, its model and length.
+// aboutEntry describes a conversation, the most important first: its age, whether it is in use, its model and
+// length.
 func aboutEntry(e Entry, now time.Time) []string {
 	about := []string{age(now.Sub(e.Changed))}
 	if e.InUse {
@@ -210,15 +180,13 @@ func aboutEntry(e Entry, now time.Time) []string {
 		about = append(about, printable.Truncate(name, maxModel))
 	}
 	if e.Turns > 0 {
-		about = append(about, plural.Count(e.Turns, "turn", "turns"))
+		about = append(about, text.Count(e.Turns, "turn", "turns"))
 	}
 	return about
 }
 
-// maxModel is the longest name of a model in a list, in characters.
 const maxModel = 24
 
-// age is how long ago something was, in its largest unit.
 func age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -229,20 +197,4 @@ func age(d time.Duration) string {
 		return strconv.Itoa(int(d/time.Hour)) + "h ago"
 	}
 	return strconv.Itoa(int(d/(24*time.Hour))) + "d ago"
-}
-
-// inputLines are the composer, or what is typed to search the list.
-func (m *model) inputLines() []string {
-	if m.picker == nil {
-		return strings.Split(m.composer.View(), "\n")
-	}
-	return []string{truncate("> "+m.picker.filter, m.width)}
-}
-
-// cursor is the cursor in the first of the input lines; nil: there is none.
-func (m *model) cursor() *tea.Cursor {
-	if m.picker == nil {
-		return m.composer.Cursor()
-	}
-	return tea.NewCursor(min(m.width-1, 2+lipgloss.Width(m.picker.filter)), 0)
 }

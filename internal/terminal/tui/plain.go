@@ -18,41 +18,31 @@ import (
 	"github.com/ridethrough/ridethrough/wire"
 )
 
-// plainSession shows a conversation by appending lines: one per transition, one per 30 s of a wait,
-// and the answers. It reads prompts line by line and sends each one at once. When the input ends it
-// waits for the turns in progress.
+// plainSession shows a conversation by appending lines: one per transition, one per 30 s of a wait, and the
+// answers. It reads prompts line by line and sends each at once. When the input ends it waits for the turns in
+// progress.
 type plainSession struct {
-	Config
-	paint      palette
-	conv       Conversation
-	feed       *feed
-	prompts    *promptHistory
-	settings   conversation.Settings
+	session
 	listed     []Entry // the conversations whose numbers were shown last; nil: none were since the last line
 	lastBefore int64   // the last record from before it was opened
 
 	openTurns map[string]bool // ids of the turns that were sent and are not sealed
 	streamed  string          // the answer that is streaming
 	midline   bool
-	spending  spending
 	wait      *policy.Wait
-	paused    bool // the conversation is
 	unpausing bool // its pause has been ended, which is not shown yet
 	failed    *Failure
-	begun     turn.Start // of the last turn
-	question  question
+	begun     turn.Start              // of the last turn
 	answered  *turn.ApprovalRequested // the question whose answer is on its way; nil: none
 	refused   bool                    // questions are, since the input has ended
 	writeErr  error
 }
 
-// runPlain shows a conversation line by line.
 func runPlain(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ps := &plainSession{
-		Config: c, paint: palette{ascii: printable.OnlyASCII(c.Env)}, prompts: loadPrompts(c.History), settings: c.Settings,
-		openTurns: map[string]bool{},
+		session: newSession(c, palette{ascii: printable.OnlyASCII(c.Env)}), openTurns: map[string]bool{},
 	}
 	err := ps.loop(ctx)
 	if ps.feed != nil {
@@ -62,7 +52,9 @@ func runPlain(ctx context.Context, c Config) error {
 		if closing := ps.conv.Close(); err == nil {
 			err = closing
 		}
-		ps.printFarewell()
+		if resume := ps.resumeLine(); resume != "" && (len(ps.openTurns) > 0 || ps.failed != nil) {
+			ps.line(resume)
+		}
 	}
 	switch {
 	case err != nil:
@@ -73,14 +65,6 @@ func runPlain(ctx context.Context, c Config) error {
 	return ps.writeErr
 }
 
-// printFarewell prints how to resume if a turn failed or is in progress.
-func (ps *plainSession) printFarewell() {
-	if command := ps.Resume(ps.conv.ID()); command != "" && (len(ps.openTurns) > 0 || ps.failed != nil) {
-		ps.line("To resume: " + command)
-	}
-}
-
-// loop reads, sends and shows until no more can come.
 func (ps *plainSession) loop(ctx context.Context) error {
 	if err := ps.begin(ctx); err != nil {
 		return err
@@ -116,8 +100,9 @@ func (ps *plainSession) loop(ctx context.Context) error {
 			}
 			ps.onEvent(e)
 		}
-		if lines == nil && ps.asks() {
-			if err := ps.refuse(ctx); err != nil {
+		if lines == nil && ps.asks() { // no input remains to answer the question
+			ps.refused = true
+			if err := ps.answer(ctx, turn.Deny); err != nil {
 				return err
 			}
 		}
@@ -128,7 +113,6 @@ func (ps *plainSession) loop(ctx context.Context) error {
 	return nil
 }
 
-// begin opens the conversation to continue and sends the first prompt.
 func (ps *plainSession) begin(ctx context.Context) error {
 	if ps.Config.Conversation != nil {
 		if err := ps.attach(ctx, ps.Config.Conversation); err != nil {
@@ -144,14 +128,13 @@ func (ps *plainSession) begin(ctx context.Context) error {
 	return ps.sendWithFiles(ctx, ps.Prompt)
 }
 
-// inputLine is a line of the input, or the error that ended it.
 type inputLine struct {
 	text string
 	err  error
 }
 
-// readLines reads lines; a line that ends in a backslash continues on the next. The process may end
-// before the input does.
+// readLines reads lines; a line that ends in a backslash continues on the next. The process may end before the
+// input does.
 func (ps *plainSession) readLines(ctx context.Context) <-chan inputLine {
 	lines := make(chan inputLine)
 	send := func(t inputLine) bool {
@@ -190,7 +173,6 @@ func (ps *plainSession) readLines(ctx context.Context) <-chan inputLine {
 	return lines
 }
 
-// onLine handles a line of the input: an answer, a command or a prompt.
 func (ps *plainSession) onLine(ctx context.Context, text string) (quit bool, err error) {
 	if ps.asks() {
 		return false, ps.answerQuestion(ctx, strings.ToLower(strings.TrimSpace(text)))
@@ -205,7 +187,7 @@ func (ps *plainSession) onLine(ctx context.Context, text string) (quit bool, err
 	return false, ps.sendWithFiles(ctx, text)
 }
 
-// attach shows a conversation and closes the one before.
+// attach shows a conversation and closes the previous one.
 func (ps *plainSession) attach(ctx context.Context, conv Conversation) error {
 	ps.closeConversation()
 	ps.conv = conv
@@ -243,30 +225,29 @@ func (ps *plainSession) send(ctx context.Context, text string, images ...llm.Ima
 		delete(ps.openTurns, id)
 		return fmt.Errorf("send prompt: %w", err)
 	}
+	ps.titled(text)
 	return nil
 }
 
-// onEvent shows an event. Of events from before the conversation was opened it shows only those of
-// open turns.
+// onEvent shows an event. Of the events before the conversation was opened it shows only those of open turns.
 func (ps *plainSession) onEvent(e wire.Event) {
 	switch b := e.Body.(type) {
 	case wire.ConversationChanged:
-		ps.settings.Model = b.Model
+		ps.onSettings(b.Settings)
 	case wire.ConversationPaused, wire.ConversationResumed:
 		if e.Seq > ps.lastBefore {
 			_, paused := b.(wire.ConversationPaused)
 			ps.onPaused(paused)
 		}
-	case wire.RecordLost:
-		ps.line(display.LostPart)
 	case wire.InputRemoved:
 		delete(ps.openTurns, b.TurnID)
 	case wire.ConnectionLost:
 		if b.Retry == 1 {
 			ps.line(lostLine(time.Duration(b.Delay), int(b.Retry), time.Now(), unlimitedWidth))
 		}
-	case wire.ConnectionBack:
-		ps.line("✓ Reconnected to the server")
+	}
+	if _, line := lineOf(e.Body); line != "" {
+		ps.line(line)
 	}
 	t, ok := e.Body.(wire.Turn)
 	if ok {
@@ -277,7 +258,19 @@ func (ps *plainSession) onEvent(e wire.Event) {
 	}
 }
 
-// onTurnEvent shows an event of a turn.
+func (ps *plainSession) onPaused(paused bool) {
+	ps.unpausing = false
+	if ps.paused == paused {
+		return
+	}
+	if ps.paused = paused; paused {
+		ps.wait = nil
+		ps.line(display.Paused)
+		return
+	}
+	ps.line(display.Unpaused)
+}
+
 func (ps *plainSession) onTurnEvent(id string, e turn.Event) {
 	switch e := e.(type) {
 	case turn.Start:
@@ -300,8 +293,6 @@ func (ps *plainSession) onTurnEvent(id string, e turn.Event) {
 		if e.Failed {
 			ps.line("· " + printable.Line(e.Name) + " failed: " + printable.Line(e.Output))
 		}
-	case turn.Compacted:
-		ps.line(display.CompactedLine(e))
 	case turn.Sealed:
 		ps.question.on(e)
 		ps.onSealed(id, e)

@@ -2,9 +2,9 @@ package tui
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,7 +14,6 @@ import (
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// onProviderEvent shows an event of a provider call.
 func (ps *plainSession) onProviderEvent(e turn.Event) {
 	switch e := e.(type) {
 	case turn.Retry:
@@ -29,47 +28,34 @@ func (ps *plainSession) onProviderEvent(e turn.Event) {
 		if ps.wait != nil {
 			ps.waitFor(e.Remaining)
 		}
-	case turn.Recovered:
+	case turn.Recovered, turn.Switched:
 		ps.wait = nil
-		ps.line(display.Recovered(e.Retries, e.Waited))
-	case turn.MCPRetry:
-		ps.line(display.MCPRetry(e))
-	case turn.MCPRecovered:
-		ps.line(display.Recovered(e.Retries, e.Waited))
-	case turn.Switched:
-		ps.wait = nil
-		ps.line(display.Switched(e))
 	case turn.Error:
 		ps.wait = nil
 		ps.failed = &Failure{e}
-		ps.line(display.Headline(e, time.Now()))
-		for _, line := range display.Details(e) {
-			ps.line("  " + line)
+		for _, line := range failureText(e, "/wait", "/model", "/again") {
+			ps.line(line)
 		}
-		if asks := display.LongerWait(e, ""); asks != "" && !display.OfWindow(e) {
-			ps.line("  " + asks)
-		}
-		ps.line("  " + kept(e, "/wait", "/model", "/again"))
+	}
+	if _, line := lineOf(e); line != "" {
+		ps.line(line)
 	}
 }
 
-// waitFor shows that the wait takes so much longer.
 func (ps *plainSession) waitFor(left time.Duration) {
 	now := time.Now()
 	ps.wait.Due = now.Add(left)
 	ps.line(display.WaitLine(*ps.wait, now, unlimitedWidth))
 }
 
-// unlimitedWidth is the width of an output without columns.
 const unlimitedWidth = 1 << 30
 
-// line writes a line of ours, on a row of its own. It may quote names and errors of a server.
+// line writes one of our lines on its own row. It may quote names and errors of a server.
 func (ps *plainSession) line(text string) {
 	ps.finishLine()
 	ps.put(ps.paint.encode(printable.Text(text)) + "\n")
 }
 
-// write writes part of an answer.
 func (ps *plainSession) write(text string) {
 	if text = printable.Text(text); text == "" {
 		return
@@ -91,7 +77,6 @@ func (ps *plainSession) put(text string) {
 	}
 }
 
-// runCommand runs a slash command.
 func (ps *plainSession) runCommand(ctx context.Context, c slashCommand) (quit bool, err error) {
 	switch c.name {
 	case "quit", "exit":
@@ -102,22 +87,16 @@ func (ps *plainSession) runCommand(ctx context.Context, c slashCommand) (quit bo
 			completion{"/now", "in a wait: retry now"}, completion{"/stop", "cancel the turn in progress"}) {
 			ps.line(fmt.Sprintf("  %-9s %s", p.text, p.about))
 		}
-	case "model":
-		err = ps.setModel(ctx, c.rest)
+	case "compact", "model", "pause", "title", "unpause":
+		err = ps.carryOut(ctx, c)
 	case "new":
 		ps.closeConversation()
 	case "resume":
 		err = ps.resume(ctx, c.rest)
-	case "title":
-		err = ps.setTitle(ctx, c.rest)
-	case "compact":
-		err = ps.compact(ctx, c.rest)
 	case "usage":
 		for _, line := range ps.spending.lines(time.Now()) {
 			ps.line(line)
 		}
-	case "pause", "unpause":
-		err = ps.setPaused(ctx, c.name)
 	case "again", "wait", "now", "stop":
 		err = ps.control(ctx, c.name)
 	default:
@@ -128,8 +107,6 @@ func (ps *plainSession) runCommand(ctx context.Context, c slashCommand) (quit bo
 	}
 	return false, nil
 }
-
-var errNoConversation = errors.New("there is no conversation yet")
 
 // control runs the commands that are shortcuts on a screen.
 func (ps *plainSession) control(ctx context.Context, name string) error {
@@ -143,7 +120,7 @@ func (ps *plainSession) control(ctx context.Context, name string) error {
 		return ps.conv.Do(ctx, Cancel{})
 	}
 	if ps.begun.Compact && ps.failed != nil {
-		return ps.compact(ctx, ps.begun.Instruction)
+		return ps.carryOut(ctx, slashCommand{"compact", ps.begun.Instruction})
 	}
 	id := conversation.NewID()
 	err := ps.conv.Do(ctx, Retry{ID: id, UntilReset: name == "wait"})
@@ -153,20 +130,25 @@ func (ps *plainSession) control(ctx context.Context, name string) error {
 	return err
 }
 
-func (ps *plainSession) setModel(ctx context.Context, name string) error {
-	if name == "" {
-		ps.line("The model is " + printable.Line(ps.settings.Model))
+func (ps *plainSession) carryOut(ctx context.Context, c slashCommand) error {
+	o := ps.order(c)
+	switch {
+	case o.err != nil:
+		return o.err
+	case o.do == nil:
+		ps.line(o.say)
 		return nil
 	}
-	s := ps.settings
-	s.Model = name
-	if ps.conv != nil {
-		if err := ps.conv.Do(ctx, Change{s}); err != nil {
-			return err
-		}
+	if err := ps.conv.Do(ctx, o.do); err != nil {
+		return err
 	}
-	ps.settings = s
-	ps.line("· " + printable.Line(name) + " answers from the next turn on")
+	if compact, ok := o.do.(Compact); ok {
+		ps.openTurns[compact.ID] = true
+	}
+	ps.unpausing = ps.unpausing || c.name == "unpause"
+	if ps.took(o); o.say != "" {
+		ps.line("· " + o.say)
+	}
 	return nil
 }
 
@@ -175,12 +157,60 @@ func (ps *plainSession) closeConversation() {
 	if ps.conv == nil {
 		return
 	}
-	if ps.feed != nil {
-		ps.feed.cancel()
-	}
-	if err := ps.conv.Close(); err != nil {
+	conv := ps.conv
+	ps.leave()
+	if err := conv.Close(); err != nil {
 		ps.line("× Could not close the conversation: " + err.Error())
 	}
-	ps.conv, ps.feed, ps.failed, ps.wait, ps.streamed, ps.question, ps.spending, ps.paused = nil, nil, nil, nil, "", question{}, spending{}, false
+	ps.failed, ps.wait, ps.streamed = nil, nil, ""
 	clear(ps.openTurns)
+}
+
+// resume continues a conversation, given by its id or its number in the list; "" lists the conversations.
+func (ps *plainSession) resume(ctx context.Context, which string) error {
+	if which == "" {
+		return ps.list(ctx)
+	}
+	id := which
+	if e, ok := ps.numbered(which); ok {
+		id = e.ID
+	}
+	conv, err := ps.Conversations.Open(ctx, id)
+	if err != nil {
+		return err
+	}
+	ps.listed = nil
+	if err := ps.attach(ctx, conv); err != nil {
+		return err
+	}
+	ps.line("· " + titleOf(ps.settings))
+	return nil
+}
+
+const maxNumbered = 20
+
+// list lists the conversations with numbers. The next line may be a number.
+func (ps *plainSession) list(ctx context.Context) error {
+	found, err := listEntries(ps.Conversations.List(ctx), ps.id())
+	switch {
+	case err != nil:
+		return err
+	case len(found) == 0:
+		ps.line("There is no other conversation")
+		return nil
+	}
+	ps.listed = found[:min(len(found), maxNumbered)]
+	for i, e := range ps.listed {
+		ps.line(fmt.Sprintf("%4d  %s (%s)", i+1, titleOf(e.Settings), printable.Line(strings.Join(aboutEntry(e, time.Now()), ", "))))
+	}
+	ps.line("Type a number to continue that conversation")
+	return nil
+}
+
+func (ps *plainSession) numbered(text string) (e Entry, ok bool) {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || n < 1 || n > len(ps.listed) {
+		return e, false
+	}
+	return ps.listed[n-1], true
 }

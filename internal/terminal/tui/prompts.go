@@ -7,17 +7,16 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/ridethrough/ridethrough/internal/atomicfile"
+	"github.com/ridethrough/ridethrough/internal/disk"
 )
 
-// Bounds of the prompt history.
 const (
 	maxPrompts     = 1000
 	maxPromptBytes = 16 << 10 // a longer one is not worth recalling
 )
 
-// promptHistory holds the prompts of all conversations, the oldest first. One file serves all
-// terminals: each appends a line per prompt.
+// promptHistory holds the prompts of all conversations, the oldest first. All terminals share one file: each
+// appends a line per prompt.
 type promptHistory struct {
 	file  string // "": it is not kept
 	all   []string
@@ -25,7 +24,7 @@ type promptHistory struct {
 	draft string
 }
 
-// loadPrompts reads the file. A history that cannot be read is empty.
+// loadPrompts reads the file. An unreadable history is empty.
 func loadPrompts(file string) *promptHistory {
 	p := &promptHistory{file: file}
 	f, err := os.Open(file)
@@ -51,13 +50,12 @@ func loadPrompts(file string) *promptHistory {
 	return p
 }
 
-// rewrite removes the dropped prompts from the file.
 func (p *promptHistory) rewrite() {
 	var text []byte
 	for _, prompt := range p.all {
 		text = append(text, jsonLine(prompt)...)
 	}
-	_ = atomicfile.Write(p.file, text) // otherwise the file stays longer than necessary
+	_ = disk.Write(p.file, text) // otherwise the file stays longer than necessary
 }
 
 func jsonLine(text string) []byte {
@@ -65,7 +63,7 @@ func jsonLine(text string) []byte {
 	return append(quoted, '\n')
 }
 
-// add keeps a prompt. A prompt that cannot be written is remembered all the same.
+// add keeps a prompt. If it cannot be written, it is still remembered.
 func (p *promptHistory) add(text string) {
 	p.remember(text)
 	if p.file == "" || len(text) > maxPromptBytes {
@@ -88,8 +86,8 @@ func (p *promptHistory) remember(text string) {
 	p.at = len(p.all)
 }
 
-// older returns the prompt before the one that is shown. draft is the text being typed, which
-// follows the newest prompt.
+// older returns the prompt before the one that is shown. draft is the text being typed, which follows the newest
+// prompt.
 func (p *promptHistory) older(draft string) (string, bool) {
 	if p.at == 0 {
 		return "", false

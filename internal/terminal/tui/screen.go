@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
@@ -14,11 +15,11 @@ import (
 
 // screen draws the view as the last lines of a terminal, and prints above it. What is printed and what is drawn is
 // one write, so that no state between them is ever on the terminal, however slow that is: the terminal scrolls what
-// was printed away, and nothing of the view (ADR 62).
+// was printed away, and nothing of the view. See docs/adr/0036-inline-terminal-drawn-by-one-write.md.
 //
 // It is the output of bubbletea, which sets the terminal's modes, and whose own view is empty.
 type screen struct {
-	out     term.File
+	term.File
 	profile colorprofile.Profile
 
 	mu       sync.Mutex
@@ -26,27 +27,19 @@ type screen struct {
 	want     drawing         // what is to be on the terminal
 	has      drawing         // what is there
 	extra    int             // rows that the lines above the cursor take, because the terminal is narrower now
-	synced   bool            // the terminal shows a write at once if it is told to
+	synced   bool            // the terminal can show a write all at once
 	released bool            // it is not ours at the moment
 }
 
-// drawing is a view as lines, each of one row of the terminal.
+// drawing is a view as lines, each on one row of the terminal.
 type drawing struct {
 	lines []string
 	x, y  int // the cursor
 }
 
-// Read implements term.File.
-func (s *screen) Read(b []byte) (int, error) { return s.out.Read(b) }
-
-// Close implements term.File.
-func (s *screen) Close() error { return s.out.Close() }
-
-// Fd implements term.File.
-func (s *screen) Fd() uintptr { return s.out.Fd() }
-
-// Write writes what bubbletea sends: modes, queries and notifications. It sends them where its empty view is, in the
-// first row of ours. A reset of the paste mode hands the terminal back, and the mode takes it again.
+// Write writes bubbletea's output: modes, queries and notifications. It writes them where bubbletea's empty view
+// is, in the first row of ours. A reset of the paste mode returns the terminal to the shell; setting the mode takes
+// it back.
 func (s *screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,16 +54,15 @@ func (s *screen) Write(b []byte) (int, error) {
 		sent = s.top() + sent + s.frame()
 	}
 	s.released = returned || s.released && !taken
-	if _, err := s.out.Write([]byte(sent)); err != nil {
+	if _, err := s.File.Write([]byte(sent)); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
-// withoutDrawing removes what bubbletea sends to draw nothing.
+// withoutDrawing removes bubbletea's drawing of nothing.
 var withoutDrawing = strings.NewReplacer(ansi.EraseScreenBelow, "", ansi.SetModeSynchronizedOutput, "", ansi.ResetModeSynchronizedOutput, "")
 
-// print prints a text above the next view.
 func (s *screen) print(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +71,7 @@ func (s *screen) print(text string) {
 	}
 }
 
-// draw draws a view, below what is to be printed.
+// draw draws a view below the text to be printed.
 func (s *screen) draw(v tea.View) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,10 +88,9 @@ func (s *screen) draw(v tea.View) {
 	} else if v.Cursor != nil { // else it would be seen running
 		sent = ansi.HideCursor + sent + ansi.ShowCursor
 	}
-	_, _ = s.out.Write([]byte(sent)) // a terminal that is gone ends the input
+	_, _ = s.File.Write([]byte(sent)) // a terminal that is gone ends the input
 }
 
-// drawingOf returns a view as it is drawn.
 func drawingOf(v tea.View) (d drawing) {
 	if v.Content != "" {
 		d.lines = strings.Split(v.Content, "\n")
@@ -113,7 +104,7 @@ func drawingOf(v tea.View) (d drawing) {
 	return d
 }
 
-// narrowed notes that the terminal has become narrower and has rewrapped the lines of the view.
+// narrowed records that the terminal has become narrower and has rewrapped the lines of the view.
 func (s *screen) narrowed(width int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,19 +115,23 @@ func (s *screen) narrowed(width int) {
 func (d drawing) rowsAboveCursor(width int) int {
 	rows := d.x / width
 	for _, line := range d.lines[:min(d.y, len(d.lines))] {
-		rows += rowCount(line, width)
+		rows += 1 + max(0, lipgloss.Width(line)-1)/width
 	}
 	return rows
 }
 
-// top moves the cursor to the beginning of the view.
+// reflows reports whether a terminal rewraps its lines when it becomes narrower. Nearly all do.
+func reflows(env func(string) string) bool {
+	return env("XTERM_VERSION") == "" && env("STY") == "" && env("TERM") != "linux"
+}
+
 func (s *screen) top() string { return "\r" + up(s.has.y+s.extra) }
 
-// eraseBelow erases from the beginning of a row on, and that row by itself: what is erased from the beginning of the
-// window on, some terminals (tmux) keep in the scrollback.
+// eraseBelow erases from the beginning of a row on, and that row separately: some terminals (tmux) keep in the
+// scrollback what is erased from the first row on.
 var eraseBelow = ansi.SaveCursor + ansi.EraseLineRight + ansi.CursorDown(1) + ansi.EraseScreenBelow + ansi.RestoreCursor
 
-// changes draws what is not on the terminal; "": all is.
+// changes draws what differs from the terminal; "" if nothing does.
 func (s *screen) changes() string {
 	switch {
 	case s.extra > 0: // erased, or a terminal that becomes wider joins the rows again
@@ -184,7 +179,7 @@ func (s *screen) frame() string {
 	return b.String()
 }
 
-// A line of the view takes one row also where the terminal takes its letters for wider than we do.
+// A line of the view takes one row even if the terminal considers its letters wider than we do.
 var (
 	noWrap    = ansi.ResetModeAutoWrap
 	wrapAgain = ansi.SetModeAutoWrap
@@ -199,7 +194,7 @@ func (d drawing) cursorFrom(row int) string {
 	return seq
 }
 
-// move moves the cursor down by so many rows, or up.
+// move moves the cursor down by a number of rows, or up if it is negative.
 func move(rows int) string {
 	if rows > 0 {
 		return ansi.CursorDown(rows)
@@ -225,13 +220,11 @@ func (s *screen) colored(text string) string {
 	return b.String()
 }
 
-// onScreen is the model as bubbletea runs it: its view is drawn by the screen.
 type onScreen struct {
 	*model
 	screen *screen
 }
 
-// Update handles a message.
 func (o onScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -247,14 +240,13 @@ func (o onScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return o, cmd
 }
 
-// sync has the terminal show each write at once.
+// sync makes the terminal show each write at once.
 func (s *screen) sync() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.synced = true
 }
 
-// View draws the view, and returns the terminal's modes that belong to it.
 func (o onScreen) View() tea.View {
 	v := o.model.View()
 	o.screen.draw(v)

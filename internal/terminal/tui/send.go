@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -13,16 +12,16 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// send sends a prompt, and creates a conversation if there is none. Prompts are kept here until they
-// are accepted, one after the other.
+// send sends a prompt, and creates a conversation if none is open. Prompts are kept here until they are accepted,
+// in order.
 func (m *model) send(text string, images ...llm.Image) tea.Cmd {
 	m.prompts.add(typed(text))
 	m.outbox = append(m.outbox, input{conversation.NewID(), text, images})
 	return m.sendNext()
 }
 
-// askAgain has the model answer the prompt that came back from a canceled turn. The conversation has it already:
-// sent again, the model would read it twice.
+// askAgain has the model answer the prompt that returned from a canceled turn. The conversation already has it: if
+// it were sent again, the model would read it twice.
 func (m *model) askAgain(text string) tea.Cmd {
 	m.prompts.remember(text)
 	m.turn.returned.id = conversation.NewID()
@@ -34,12 +33,16 @@ func (m *model) askAgain(text string) tea.Cmd {
 			case errors.Is(err, conversation.ErrAnswered) && m.conv == conv: // from another terminal
 				return m.send(text)
 			case err != nil:
-				m.printError("Not sent: " + err.Error())
-				m.restoreDraft(text, "↑ recalls the prompt that was not sent")
+				m.notSent(text, err)
 			}
 			return nil
 		}
 	})
+}
+
+func (m *model) notSent(text string, err error) {
+	m.printError("Not sent: " + err.Error())
+	m.restoreDraft(text, "↑ recalls the prompt that was not sent")
 }
 
 // sendNext sends the next prompt that is not accepted yet.
@@ -59,31 +62,22 @@ func (m *model) sendNext() tea.Cmd {
 		return func(m *model) tea.Cmd {
 			m.sending = false
 			m.outbox = m.outbox[1:]
-			if err != nil {
-				m.printError("Not sent: " + err.Error())
-				m.restoreDraft(in.text, "↑ recalls the prompt that was not sent")
-			} else {
-				m.accepted(conv, in)
+			switch {
+			case err != nil:
+				m.notSent(in.text, err)
+			case conv == m.conv && !m.knownInputs[in.id]: // else its events came first
+				m.onQueued(in.id, in.text)
 			}
 			return m.sendNext()
 		}
 	})
 }
 
-// accepted queues an accepted prompt unless its events came first.
-func (m *model) accepted(conv Conversation, in input) {
-	if conv == m.conv && !m.knownInputs[in.id] {
-		m.onQueued(in.id, in.text)
-	}
-}
-
-// onQueued shows an input that waits for its turn, or its new text.
 func (m *model) onQueued(id, text string) {
-	m.settings.Title = cmp.Or(m.settings.Title, conversation.TitleOf(text))
+	m.titled(text)
 	m.enqueue(id, text)
 }
 
-// enqueue shows an input in the queue.
 func (m *model) enqueue(id, text string) {
 	text = typed(text)
 	m.knownInputs[id] = true
@@ -96,7 +90,6 @@ func (m *model) enqueue(id, text string) {
 	m.queue = append(m.queue, input{id: id, text: text})
 }
 
-// dequeue removes an input that no longer waits.
 func (m *model) dequeue(id string) {
 	if id != "" {
 		m.knownInputs[id] = true
@@ -104,7 +97,6 @@ func (m *model) dequeue(id string) {
 	}
 }
 
-// takeBackLast moves the last queued input back into the composer.
 func (m *model) takeBackLast() tea.Cmd {
 	if len(m.queue) == 0 {
 		return nil
@@ -123,20 +115,16 @@ func (m *model) takeBackLast() tea.Cmd {
 	})
 }
 
-// steer passes the first queued input to the turn in progress.
 func (m *model) steer() tea.Cmd {
 	m.showHint("The model reads it with its next request")
 	return m.do(Steer{m.queue[0].id}, printUnless(conversation.ErrNotQueued, "Could not pass it to the turn"))
 }
 
-// maxTitle is the longest title that a list shows, in characters.
 const maxTitle = 60
 
-// createConversation creates a conversation for the first prompt.
 func (m *model) createConversation() tea.Cmd {
 	m.opening = true
 	ctx, convs, s := m.ctx, m.Conversations, m.settings
-	s.Title = ""
 	return async(func() outcome { return openOutcome(convs.New(ctx, s)) })
 }
 
@@ -146,7 +134,6 @@ func (m *model) openConversation(id string) tea.Cmd {
 	return async(func() outcome { return openOutcome(convs.Open(ctx, id)) })
 }
 
-// openOutcome handles the result of creating or opening a conversation.
 func openOutcome(conv Conversation, err error) outcome {
 	return func(m *model) tea.Cmd {
 		m.opening = false
@@ -171,8 +158,7 @@ func openOutcome(conv Conversation, err error) outcome {
 	}
 }
 
-// showConversation shows a conversation and closes the one before, which stays open if the new one
-// fails to open.
+// showConversation shows a conversation and closes the previous one, which stays open if the new one fails to open.
 func (m *model) showConversation(conv Conversation) tea.Cmd {
 	closing := m.leaveConversation()
 	m.conv, m.knownInputs = conv, map[string]bool{}
@@ -199,18 +185,14 @@ func (m *model) showConversation(conv Conversation) tea.Cmd {
 
 // leaveConversation stops showing the conversation and closes it.
 func (m *model) leaveConversation() tea.Cmd {
-	if m.feed != nil {
-		m.feed.cancel()
-	}
 	m.foldFailure(true)
 	m.finishAnswer()
 	if m.conv != nil && (m.turn.id != "" || len(m.queue) > 0) {
-		m.printWrapped(m.paint.amber, "· The turn in progress is kept: /resume continues it")
+		m.printWrapped(amber, "· The turn in progress is kept: /resume continues it")
 	}
-	m.question = question{} // unanswered: it is asked again when the conversation continues
-	m.feed, m.replay, m.turn, m.queue, m.calls, m.wait, m.lost, m.paused = nil, replay{}, turnState{}, nil, nil, nil, nil, false
 	conv := m.conv
-	m.conv, m.settings.Title, m.spending = nil, "", spending{}
+	m.leave()
+	m.replay, m.turn, m.queue, m.calls, m.wait, m.lost = replay{}, turnState{}, nil, nil, nil, nil
 	if conv == nil {
 		return nil
 	}

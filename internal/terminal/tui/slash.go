@@ -2,6 +2,7 @@ package tui
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,16 +10,15 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/ridethrough/ridethrough/conversation"
-	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/internal/text"
 )
 
-// slashCommand is a command to this program, not to the model.
 type slashCommand struct{ name, rest string }
 
 // parseCommand parses a slash command; false for paths and other prompts that begin with a slash.
 func parseCommand(text string) (slashCommand, bool) {
 	text, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
-	end := strings.IndexFunc(text, func(r rune) bool { return !isLetter(r) })
+	end := strings.IndexFunc(text, func(r rune) bool { return (r|0x20) < 'a' || (r|0x20) > 'z' })
 	if end < 0 {
 		end = len(text)
 	}
@@ -29,7 +29,6 @@ func parseCommand(text string) (slashCommand, bool) {
 	return slashCommand{name, strings.TrimSpace(rest)}, true
 }
 
-// slashCommands are the commands, with descriptions.
 func slashCommands() []completion {
 	return []completion{
 		{"/compact", "[WHAT MATTERS]: replace the oldest messages by a summary"},
@@ -45,35 +44,29 @@ func slashCommands() []completion {
 	}
 }
 
-// runCommand runs a slash command. One that cannot run stays in the composer.
+// runCommand runs a slash command. A command that cannot run stays in the composer.
 func (m *model) runCommand(c slashCommand) tea.Cmd {
 	if (c.name == "new" || c.name == "resume") && (len(m.outbox) > 0 || m.opening) {
 		m.showHint("Your prompt is still being sent to this conversation")
 		return nil
 	}
 	switch c.name {
-	case "compact":
+	case "compact", "model", "pause", "title", "unpause":
 		m.clearComposer()
-		return m.compact(c.rest)
+		return m.carryOut(c)
 	case "help":
 		m.clearComposer()
 		m.printHelp()
-	case "model":
-		return m.setModel(c.rest)
 	case "new":
 		m.clearComposer()
 		cmd := m.leaveConversation()
 		m.emit("", m.paint.faint("· a new conversation"))
 		return cmd
-	case "pause", "unpause":
-		return m.setPaused(c.name)
 	case "quit", "exit":
 		m.clearComposer()
 		return m.quit()
 	case "resume":
 		return m.resume(c.rest)
-	case "title":
-		return m.setTitle(c.rest)
 	case "usage":
 		m.printUsage()
 	default:
@@ -82,7 +75,6 @@ func (m *model) runCommand(c slashCommand) tea.Cmd {
 	return nil
 }
 
-// printHelp prints the keys and commands.
 func (m *model) printHelp() {
 	m.emit("")
 	for _, p := range slashCommands() {
@@ -106,80 +98,61 @@ func (m *model) printHelp() {
 	m.emit("")
 }
 
-// printKey prints a key or a command with what it does.
 func (m *model) printKey(p completion) {
-	before := "  " + padRight(p.text, 9) + " "
+	before := fmt.Sprintf("  %-9s ", p.text)
 	for _, line := range wrapTo(m.paint.encode(p.about), m.width-1-lipgloss.Width(before)) {
 		m.emit(m.paint.faint(before + line))
 		before = strings.Repeat(" ", lipgloss.Width(before))
 	}
 }
 
-func padRight(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-len([]rune(s))))
+func (m *model) carryOut(c slashCommand) tea.Cmd {
+	o := m.order(c)
+	switch {
+	case o.err != nil:
+		m.showHint(text.Capital(o.err.Error()))
+		return nil
+	case o.do == nil:
+		m.showHint(o.say)
+		return nil
+	case c.name == "model" && m.wait != nil && m.lost == nil:
+		return m.moveTurn(o, c.rest)
+	case c.name == "model" && m.turn.retryable && m.turn.id == "":
+		o.say += "; r asks it what failed"
+	}
+	return m.do(o.do, func(m *model, err error) { m.carriedOut(o, err) })
 }
 
-// setModel switches the model from the next turn on.
-func (m *model) setModel(name string) tea.Cmd {
-	if name == "" {
-		m.clearComposer()
-		m.showHint("The model is " + printable.Line(m.settings.Model) + "; /model NAME switches")
-		return nil
+func (m *model) carriedOut(o order, err error) {
+	if err != nil {
+		m.printError("Could not " + o.failed + ": " + err.Error())
+		return
 	}
-	m.clearComposer()
-	s := m.settings
-	s.Model = name
-	if m.conv == nil {
-		m.settings = s
-		m.showHint("The model is " + name)
-		return nil
+	if m.took(o); o.say != "" {
+		m.printWrapped(grey, "· "+o.say)
 	}
-	change := func(err error) {
-		if err != nil {
-			m.printError("Could not switch the model: " + err.Error())
-			return
-		}
-		m.settings = s
-	}
-	if m.wait != nil && m.lost == nil {
-		return m.moveTurn(s, change)
-	}
-	return m.do(Change{s}, func(m *model, err error) {
-		if change(err); err == nil {
-			m.announceModel()
-		}
-	})
 }
 
-// moveTurn lets the turn that waits ask another model, and those after it.
-func (m *model) moveTurn(s conversation.Settings, change func(error)) tea.Cmd {
+// moveTurn makes the waiting turn and those after it ask another model.
+func (m *model) moveTurn(o order, name string) tea.Cmd {
 	ctx, conv := m.ctx, m.conv
 	return async(func() outcome {
-		err := conv.Do(ctx, Change{s})
+		err := conv.Do(ctx, o.do)
 		var moved error
 		if err == nil {
-			moved = conv.Do(ctx, Move{s.Model})
+			moved = conv.Do(ctx, Move{name})
 		}
 		return func(m *model) tea.Cmd {
-			switch change(err); {
-			case err != nil || moved == nil: // the turn tells of the switch
-			case errors.Is(moved, conversation.ErrNotWaiting) || errors.Is(moved, conversation.ErrIdle):
-				m.announceModel() // it has come too late for this turn
-			default:
+			late := errors.Is(moved, conversation.ErrNotWaiting) || errors.Is(moved, conversation.ErrIdle)
+			if err == nil && !late { // the turn reports the switch
+				o.say = ""
+			}
+			if m.carriedOut(o, err); moved != nil && !late {
 				m.printError("Could not move the turn: " + moved.Error())
 			}
 			return nil
 		}
 	})
-}
-
-// announceModel prints which model answers the turns to come.
-func (m *model) announceModel() {
-	text := "· " + printable.Line(m.settings.Model) + " answers from the next turn on"
-	if m.turn.retryable && m.turn.id == "" {
-		text += "; r asks it what failed"
-	}
-	m.printWrapped(m.paint.faint, text)
 }
 
 // resume continues another conversation, which the user may choose from a list.
@@ -188,14 +161,13 @@ func (m *model) resume(id string) tea.Cmd {
 		return m.pick()
 	}
 	m.clearComposer()
-	if m.conv != nil && m.conv.ID() == id {
+	if m.id() == id {
 		m.showHint("That is this conversation")
 		return nil
 	}
 	return m.openConversation(id)
 }
 
-// completion is a text that could follow the one being typed.
 type completion struct{ text, about string }
 
 // completions are those of the text being typed. Tab cycles through them.
@@ -205,7 +177,6 @@ type completions struct {
 	selected int // -1: none
 }
 
-// complete finds the completions of the text being typed.
 func (m *model) complete() tea.Cmd {
 	typed := m.composer.Value()
 	if typed == m.completions.typed {
@@ -231,8 +202,7 @@ func (m *model) complete() tea.Cmd {
 	return nil
 }
 
-// onTab completes the text being typed. With an empty composer it passes the queued prompt to the
-// turn in progress.
+// onTab completes the text being typed. With an empty composer it passes the queued prompt to the turn in progress.
 func (m *model) onTab() tea.Cmd {
 	switch {
 	case len(m.completions.all) > 0:

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of the text that is rendered again with every word, in bytes and in lines of code. Longer
-// text counts as finished.
+// Bounds of the text that is rendered again with every word, in bytes and in lines of code. Longer text counts as
+// finished.
 const (
 	maxTail      = 4 << 10
 	maxCodeLines = 40
@@ -19,8 +19,8 @@ type block struct {
 	continues bool // it continues the block before, without a blank line between them
 }
 
-// stream is an answer that is streaming. Only its last block is open, so that the cost of a word
-// does not grow with the answer.
+// stream is an answer that is streaming. Only its last block is open, so that the cost of a word does not grow with
+// the answer.
 type stream struct {
 	received      strings.Builder // the whole text
 	tail          string          // the unfinished end
@@ -41,9 +41,8 @@ func (s *stream) add(text string) (done []block) {
 	}
 }
 
-// reconcile takes in the whole answer, parts of which may have been missed. What is not printed yet
-// is corrected silently; otherwise missed is true and the answer continues from the line in which a
-// part is missing.
+// reconcile takes in the whole answer, parts of which may have been missed. It silently corrects what is not
+// printed yet; otherwise missed is true and the answer continues from the line in which a part is missing.
 func (s *stream) reconcile(whole string) (done []block, missed bool) {
 	said := s.received.String()
 	if rest, ok := strings.CutPrefix(whole, said); ok {
@@ -62,7 +61,6 @@ func (s *stream) reconcile(whole string) (done []block, missed bool) {
 	return s.add(again + whole[from:]), true
 }
 
-// commonPrefix is the length of the common prefix of two texts in bytes.
 func commonPrefix(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
@@ -72,7 +70,6 @@ func commonPrefix(a, b string) int {
 	return min(len(a), len(b))
 }
 
-// finish returns the rest.
 func (s *stream) finish() []block {
 	defer s.reset()
 	if strings.TrimSpace(s.tail) == "" {
@@ -86,9 +83,9 @@ func (s *stream) reset() {
 	s.tail, s.tailContinues = "", false
 }
 
-// cutBlock cuts off the first block of a text; head is "" while it is unfinished. glue reports
-// whether the rest continues that block. It does not look beyond the bound, so that the blocks do
-// not depend on the chunks of the stream.
+// cutBlock cuts off the first block of a text; head is "" while it is unfinished. glue reports whether the rest
+// continues that block. It does not look beyond the bound, so that the blocks do not depend on the chunks of the
+// stream.
 func cutBlock(text string) (head, rest string, glue bool) {
 	seen := text[:min(len(text), maxTail+1)]
 	fence, first, at, lines := "", "", 0, 0
@@ -119,8 +116,8 @@ func cutBlock(text string) (head, rest string, glue bool) {
 	return cutLong(text)
 }
 
-// cutLong cuts a block that is too long: at the end of a line, preferably before one that is not
-// indented, or else of a word.
+// cutLong cuts a block that is too long: at the end of a line, preferably before one that is not indented, or else
+// at a word.
 func cutLong(text string) (head, rest string, glue bool) {
 	end := 0
 	for at := maxTail / 2; at < maxTail; at++ {
@@ -144,8 +141,8 @@ func cutLong(text string) (head, rest string, glue bool) {
 	return head, again + rest, true
 }
 
-// cutRepair returns the text that completes a cut head, and the text to repeat before the rest: the
-// open code fence, or the head of a table.
+// cutRepair returns the text that completes a cut head, and the text to repeat before the rest: the open code
+// fence, or the head of a table.
 func cutRepair(head, rest string) (below, again string) {
 	fence, first, table, last := "", "", "", ""
 	for line := range strings.Lines(head) {
@@ -155,7 +152,7 @@ func cutRepair(head, rest string) (below, again string) {
 			first = fenceLine(line, after)
 		case !strings.Contains(line, "|"):
 			table = ""
-		case table == "" && isTable([]string{last, line, ""}):
+		case table == "" && strings.Contains(last, "|") && strings.Contains(line, "-") && strings.Trim(line, "|:- \r\n") == "":
 			table = last + line
 		}
 		fence, last = after, line
@@ -169,22 +166,26 @@ func cutRepair(head, rest string) (below, again string) {
 	return "", ""
 }
 
-// fenceLine returns the line that opens a fence again with the same indentation.
+// fenceLine returns the line that reopens a fence with the same indentation.
 func fenceLine(line, fence string) string {
-	line = strings.TrimRight(stripListMarks(expandTabs(line)), " \r\n")
-	if len(line) > maxRepeat/2 {
-		line = strings.Repeat(" ", min(maxRepeat/4, indentOf(line))) + fence
+	line = expandTabs(strings.TrimRight(line, " \r\n"))
+	indent := strings.Repeat(" ", min(maxRepeat/4, len(line)-len(behindMarks(line))))
+	if line = behindMarks(line); len(line) > maxRepeat/2 {
+		line = fence
 	}
-	return line + "\n"
+	return indent + line + "\n"
 }
 
-// fenceAfter returns the fence of the code block that is open after a line; "" for none.
+// behindMarks returns the rest of a line after indentation and the marks of list items.
+func behindMarks(line string) string { return strings.TrimLeft(line, " \t-*+.)0123456789") }
+
+// fenceAfter returns the fence of the code block that is open after a line, or "".
 func fenceAfter(open, line string) string {
 	if !strings.Contains(line, "```") && !strings.Contains(line, "~~~") {
 		return open
 	}
 	if open == "" {
-		line = stripListMarks(line)
+		line = behindMarks(line)
 	}
 	mark := fenceOf(line)
 	switch {
@@ -196,8 +197,8 @@ func fenceAfter(open, line string) string {
 	return open
 }
 
-// fenceOf returns the run of three or more backticks or tildes that a line starts with, or "". It
-// may be indented as far as a list.
+// fenceOf returns the run of three or more backticks or tildes that a line starts with, or "". It may be indented
+// as far as a list.
 func fenceOf(line string) string {
 	body := strings.TrimLeft(line, " \t")
 	if body == "" || body[0] != '`' && body[0] != '~' {

@@ -5,93 +5,84 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
 )
 
 // minColumn is the least width of the widest column. In a narrower terminal a table is shown cell by cell.
 const minColumn = 10
 
-// isTable reports whether a table starts there: a row, and below it the line that aligns the
-// columns, which may still be streaming.
-func isTable(source []string) bool {
-	if len(source) < 2 || beginsBlock(source[0]) || !strings.Contains(source[0], "|") || !strings.Contains(source[1], "|") {
-		return false
+// completeRule completes the last line of a text if it begins to align the columns of a table and is still
+// streaming.
+func completeRule(text string) string {
+	head, rule, below := cutLast(text)
+	_, header, _ := cutLast(head)
+	if !below || !strings.Contains(rule, "|") || strings.Trim(rule, "|:- ") != "" {
+		return text
 	}
-	rule := splitCells(source[1])
-	for _, c := range rule {
-		dashes := strings.TrimSuffix(strings.TrimPrefix(c, ":"), ":")
-		if strings.Trim(dashes, "-") != "" || dashes == "" && (len(source) > 2 || len(rule) < 2 && c == "") {
-			return false
+	have := strings.Split(strings.Trim(rule, "| "), "|")
+	want := strings.Count(strings.ReplaceAll(strings.Trim(header, "| "), `\|`, ""), "|") + 1
+	if !strings.Contains(header, "|") || len(have) > want {
+		return text
+	}
+	for i := range want {
+		switch {
+		case i == len(have):
+			have = append(have, "-")
+		case !strings.Contains(have[i], "-"):
+			have[i] += "-"
 		}
 	}
-	columns := len(splitCells(source[0]))
-	return len(rule) == columns || len(source) == 2 && len(rule) < columns
+	return head + "\n" + rule[:indentOf(rule)] + "|" + strings.Join(have, "|") + "|"
 }
 
-// splitCells returns the cells of a row.
-func splitCells(line string) []string {
-	line = strings.TrimPrefix(strings.TrimSpace(line), "|")
-	var cells []string
-	from := 0
-	for i := 0; i < len(line); i++ {
-		switch line[i] {
-		case '\\':
-			i++
-		case '|':
-			cells, from = append(cells, line[from:i]), i+1
-		}
-	}
-	if rest := line[from:]; rest != "" {
-		cells = append(cells, rest)
-	}
-	for i, c := range cells {
-		cells[i] = strings.ReplaceAll(strings.TrimSpace(c), `\|`, "|")
-	}
-	return cells
+func cutLast(text string) (head, last string, found bool) {
+	i := strings.LastIndexByte(text, '\n')
+	return text[:max(0, i)], text[i+1:], i >= 0
 }
 
-// table is a table to draw.
 type table struct {
 	rows   [][]string
 	widths []int
-	aligns []string // as written: :-, -: and :-:
+	aligns []extast.Alignment
 }
 
 // table draws a table: as a grid, in narrower columns if necessary, or else cell by cell.
-func (r *renderer) table(source []string) int {
-	r.endParagraph()
-	t := table{aligns: splitCells(source[1])}
-	n := 0
-	for ; n < len(source) && strings.Contains(source[n], "|") && (n < 2 || !beginsBlock(source[n])); n++ {
-		if n != 1 {
-			t.add(r.md, splitCells(source[n]))
+func (d document) table(n *extast.Table, width int) []string {
+	t := table{widths: make([]int, len(n.Alignments)), aligns: n.Alignments}
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		t.rows = append(t.rows, d.cells(row))
+	}
+	for _, row := range t.rows {
+		for i, cell := range row {
+			t.widths[i] = max(t.widths[i], lipgloss.Width(cell))
 		}
 	}
-	natural := t.total()
 	switch {
-	case natural < r.width:
-		r.tableGrid(t, false)
-	case t.shrink(r.width - 1):
-		r.tableGrid(t, true)
-	default:
-		r.tableRows(t)
+	case t.total() < width:
+		return d.grid(t, false)
+	case t.shrink(width - 1):
+		return d.grid(t, true)
 	}
-	return n
+	return d.list(t, width)
 }
 
-// add appends a row.
-func (t *table) add(m markdown, cells []string) {
+// cells renders the cells of a row. Excess cells go into the last one.
+func (d document) cells(row ast.Node) (cells []string) {
 	base := style(0)
-	if len(t.rows) == 0 {
+	if row.Kind() == extast.KindTableHeader {
 		base = bold
 	}
-	for i, c := range cells {
-		cells[i] = m.inline(c, base)
-		if i == len(t.widths) {
-			t.widths = append(t.widths, 0)
-		}
-		t.widths[i] = max(t.widths[i], lipgloss.Width(cells[i]))
+	for c := row.FirstChild(); c != nil; c = c.NextSibling() {
+		cells = append(cells, d.inline(c, base))
 	}
-	t.rows = append(t.rows, cells)
+	if last := row.LastChild().Lines(); last.Len() > 0 {
+		rest, _, _ := strings.Cut(string(d.source[last.At(0).Stop:]), "\n")
+		if rest = strings.Trim(rest, "| "); rest != "" {
+			cells[len(cells)-1] += " | " + rest
+		}
+	}
+	return cells
 }
 
 func (t *table) total() int {
@@ -102,7 +93,7 @@ func (t *table) total() int {
 	return total
 }
 
-// shrink narrows the widest columns; false if there is no room for that.
+// shrink narrows the widest columns; false if they do not fit.
 func (t *table) shrink(width int) bool {
 	natural := slices.Clone(t.widths)
 	for most := width; most >= minColumn; most-- {
@@ -116,71 +107,57 @@ func (t *table) shrink(width int) bool {
 	return false
 }
 
-// tableGrid draws a table as a grid. If cells take several lines, rows are separated by a line.
-func (r *renderer) tableGrid(t table, lined bool) {
-	rule := r.md.paint.faint(strings.Repeat("-", max(1, t.total())))
+// grid draws a table as a grid. If cells have several lines, a rule separates the rows.
+func (d document) grid(t table, lined bool) (lines []string) {
+	var dashes []string
+	for _, w := range t.widths {
+		dashes = append(dashes, strings.Repeat("─", w))
+	}
+	rule, bar := d.paint.faint(strings.Join(dashes, "─┼─")), d.paint.faint(" │ ")
 	for i, row := range t.rows {
-		if i == 1 || i > 1 && lined {
-			r.lines = append(r.lines, rule)
+		if i > 1 && lined {
+			lines = append(lines, rule)
 		}
-		r.lines = append(r.lines, t.row(row)...)
+		lines = append(lines, t.row(row, bar)...)
+		if i == 0 {
+			lines = append(lines, rule)
+		}
 	}
-	if len(t.rows) == 1 {
-		r.lines = append(r.lines, rule)
-	}
+	return lines
 }
 
-// row returns the lines of a row.
-func (t *table) row(row []string) []string {
-	var lines [][]string
+func (t *table) row(row []string, bar string) []string {
+	cells, height := make([]string, len(row)), 1
 	for j, c := range row {
-		for k, text := range wrapTo(c, t.widths[j]) {
-			if k == len(lines) {
-				lines = append(lines, make([]string, len(row)))
-			}
-			lines[k][j] = text
-		}
+		align := map[extast.Alignment]lipgloss.Position{extast.AlignCenter: lipgloss.Center, extast.AlignRight: lipgloss.Right}[t.aligns[j]]
+		cells[j] = lipgloss.NewStyle().Width(t.widths[j]).Align(align).Render(strings.Join(wrapTo(c, t.widths[j]), "\n"))
+		height = max(height, lipgloss.Height(cells[j]))
 	}
-	var all []string
-	for _, cells := range lines {
-		for j, c := range cells {
-			cells[j] = t.cell(j, c)
-		}
-		all = append(all, strings.TrimRight(strings.Join(cells, " | "), " "))
+	var parts []string
+	for _, cell := range cells {
+		parts = append(parts, strings.TrimSuffix(strings.Repeat(bar+"\n", height), "\n"), cell)
 	}
-	return all
+	lines := strings.Split(lipgloss.JoinHorizontal(lipgloss.Top, parts[1:]...), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return lines
 }
 
-// cell returns a line of a cell, aligned in its column.
-func (t *table) cell(column int, text string) string {
-	room := max(0, t.widths[column]-lipgloss.Width(text))
-	left, align := 0, ""
-	if column < len(t.aligns) {
-		align = t.aligns[column]
-	}
-	switch {
-	case len(align) > 1 && align[0] == ':' && align[len(align)-1] == ':':
-		left = room / 2
-	case strings.HasSuffix(align, ":"):
-		left = room
-	}
-	return strings.Repeat(" ", left) + text + strings.Repeat(" ", room-left)
-}
-
-// tableRows draws a table cell by cell, each behind the name of its column.
-func (r *renderer) tableRows(t table) {
+func (d document) list(t table, width int) (lines []string) {
 	for i, row := range t.rows {
 		if i == 0 && len(t.rows) > 1 {
 			continue
 		}
 		if i > 1 {
-			r.lines = append(r.lines, r.md.paint.faint(strings.Repeat("-", min(8, max(1, r.width-1)))))
+			lines = append(lines, d.rule(min(8, max(1, width-1))))
 		}
 		for j, c := range row {
-			if i > 0 && j < len(t.rows[0]) && t.rows[0][j] != "" {
+			if i > 0 && t.rows[0][j] != "" {
 				c = t.rows[0][j] + ": " + c
 			}
-			r.lines = append(r.lines, wrapLines(c, r.width)...)
+			lines = append(lines, wrapLines(c, width)...)
 		}
 	}
+	return lines
 }

@@ -5,31 +5,30 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ridethrough/ridethrough/internal/plural"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/text"
 	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/turn"
 )
 
-// spending is what a conversation has taken, as far as its events tell.
+// spending is what a conversation has cost in tokens, retries and waits, by its events.
 type spending struct {
 	turns     int     // that have ended, without the last one
 	all, last expense // of those; of the last turn, which may be in progress
 	begun     bool    // there is a last turn
 	open      bool    // it is in progress
 
-	since   time.Time // when the wait in progress began; zero: there is none
+	since   time.Time // when the wait in progress began; zero: no wait
 	retries int       // made in the calls of its model so far, without those that are over
 }
 
-// expense is what one or more turns have taken.
 type expense struct {
 	llm.Usage
 	retries int
 	waited  time.Duration
 }
 
-// on notes an event. now is when it was received.
+// on handles an event that was received at now.
 func (s *spending) on(e turn.Event, now time.Time) {
 	switch e := e.(type) {
 	case turn.Start:
@@ -54,7 +53,6 @@ func (s *spending) on(e turn.Event, now time.Time) {
 	}
 }
 
-// endWait adds the wait in progress.
 func (s *spending) endWait(now time.Time) {
 	if !s.since.IsZero() {
 		s.last.waited += now.Sub(s.since)
@@ -62,12 +60,11 @@ func (s *spending) endWait(now time.Time) {
 	s.since = time.Time{}
 }
 
-// plus returns the sum of two expenses.
 func (e expense) plus(other expense) expense {
 	return expense{e.Add(other.Usage), e.retries + other.retries, e.waited + other.waited}
 }
 
-// now returns what the last turn has taken until an instant.
+// now returns the expense of the last turn until an instant.
 func (s *spending) now(at time.Time) expense {
 	e := s.last
 	e.retries += s.retries
@@ -77,7 +74,6 @@ func (s *spending) now(at time.Time) expense {
 	return e
 }
 
-// lines are what /usage shows.
 func (s *spending) lines(at time.Time) []string {
 	if !s.begun {
 		return []string{"Nothing was asked so far"}
@@ -89,15 +85,14 @@ func (s *spending) lines(at time.Time) []string {
 	last := s.now(at)
 	all := s.all.plus(last)
 	return []string{
-		display.Capitalize(which) + ": " + last.tokens(), "This conversation, " + plural.Count(s.turns+1, "turn", "turns") + ": " + all.tokens(),
+		text.Capital(which) + ": " + last.tokens(), "This conversation, " + text.Count(s.turns+1, "turn", "turns") + ": " + all.tokens(),
 		waiting(which, last, all), costUnknown,
 	}
 }
 
-// costUnknown is said of the cost: there is no table of prices, which would be out of date.
+// costUnknown stands for the cost: a table of prices would be out of date.
 const costUnknown = "Cost unknown: no provider states it with its answers"
 
-// tokens returns the tokens in words.
 func (e expense) tokens() string {
 	if e.Usage == (llm.Usage{}) {
 		return "no tokens reported"
@@ -106,7 +101,7 @@ func (e expense) tokens() string {
 		display.Thousands(e.Output), share(e.Reasoning, "reasoning", 0, ""))
 }
 
-// waiting says how long and how often the provider was waited for.
+// waiting says how long and how often the conversation waited for the provider.
 func waiting(which string, last, all expense) string {
 	if all.retries == 0 && all.waited < time.Second {
 		return "No waiting so far"
@@ -114,15 +109,13 @@ func waiting(which string, last, all expense) string {
 	return "Waited in " + which + ": " + last.waits() + "; in all: " + all.waits()
 }
 
-// waits returns the time and the retries.
 func (e expense) waits() string {
 	if e.retries == 0 && e.waited < time.Second {
 		return "not at all"
 	}
-	return display.Duration(max(e.waited, time.Second)) + " (" + plural.Count(e.retries, "retry", "retries") + ")"
+	return text.Passed(e.waited) + " (" + text.Count(e.retries, "retry", "retries") + ")"
 }
 
-// share returns the parts of a number of tokens in parentheses; "": there are none.
 func share(first int, name string, second int, other string) string {
 	var parts []string
 	if first > 0 {
@@ -137,12 +130,11 @@ func share(first int, name string, second int, other string) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// printUsage prints what the conversation has taken.
 func (m *model) printUsage() {
 	m.clearComposer()
 	m.ensureGap()
 	for _, line := range m.spending.lines(time.Now()) {
-		m.printWrapped(m.paint.faint, "· "+line)
+		m.printWrapped(grey, "· "+line)
 	}
 	m.emit("")
 }

@@ -35,7 +35,7 @@ func TestUsage_OfTheTurnAndTheConversation(t *testing.T) {
 		s.wait(4 * time.Second)
 		s.types("/usage")
 		s.sees("· This turn: no tokens reported\n", "· This conversation, 3 turns: 2,500 tokens in",
-			"· Waited in this turn: 5s (2 retries); in all: 12s (5 retries)\n")
+			"· Waited in this turn: 4s (2 retries); in all: 11s (5 retries)\n")
 	})
 }
 

@@ -22,20 +22,18 @@ func (m *model) View() tea.View {
 	if m.quitting {
 		return v
 	}
-	typed, below := m.inputLines(), m.footer()
-	above := m.linesAbove(max(0, m.height-m.roomAbove()-len(typed)-len(below)))
+	typed, below := strings.Split(m.composer.View(), "\n"), m.footer()
+	printed := max(1, m.height/3) // rows that stay to the lines above the view
+	above := m.linesAbove(max(0, m.height-printed-len(typed)-len(below)))
 	v.SetContent(strings.Join(slices.Concat(above, typed, below), "\n"))
-	if v.Cursor = m.cursor(); v.Cursor != nil {
+	if v.Cursor = m.composer.Cursor(); v.Cursor != nil {
 		v.Cursor.Y += len(above)
 	}
 	return v
 }
 
-// roomAbove is how many rows the view leaves to what is printed.
-func (m *model) roomAbove() int { return max(1, m.height/3) }
-
-// linesAbove are at most room lines above the composer. The status goes before other lines, and the
-// end of the answer takes what is left.
+// linesAbove are at most room lines above the composer. The status has priority, and the end of the answer gets
+// what is left.
 func (m *model) linesAbove(room int) []string {
 	if m.height >= 12 {
 		room-- // a blank line above the composer
@@ -56,7 +54,6 @@ func (m *model) linesAbove(room int) []string {
 	return all
 }
 
-// toolCallLines are the running tool calls.
 func (m *model) toolCallLines() (lines []string) {
 	for _, c := range m.calls {
 		lines = append(lines, m.paint.faint(truncate(toolCallLine("…", c), m.width)))
@@ -64,26 +61,28 @@ func (m *model) toolCallLines() (lines []string) {
 	return lines
 }
 
-// failureLines are the last failure while it is shown.
 func (m *model) failureLines() (lines []string) {
 	if m.failure == nil {
 		return nil
 	}
-	for i, line := range m.failureText(m.failure.Error) {
-		color := m.paint.faint
+	texts := failureText(m.failure.Error, "w", "m", "r")
+	if resume := m.resumeLine(); resume != "" {
+		texts = append(texts, "  "+resume)
+	}
+	for i, line := range texts {
+		color := grey
 		if i == 0 {
-			color = m.paint.red
+			color = red
 		}
 		lines = append(lines, m.wrapped(color, line)...)
 	}
 	return lines
 }
 
-// wrapped colors a line of ours, on several rows if necessary.
-func (m *model) wrapped(color func(string) string, text string) []string {
+func (m *model) wrapped(color ink, text string) []string {
 	lines := wrap(m.paint.encode(text), m.width)
 	for i, line := range lines {
-		lines[i] = color(line)
+		lines[i] = m.paint.in(color, line)
 	}
 	return lines
 }
@@ -107,7 +106,6 @@ func (m *model) statusLines() []string {
 	return nil
 }
 
-// statusLine is the one line about the state of the turn.
 func (m *model) statusLine(now time.Time) string {
 	switch {
 	case !m.turn.cancelingSince.IsZero():
@@ -130,7 +128,6 @@ func (m *model) statusLine(now time.Time) string {
 	return ""
 }
 
-// fitting returns the first of texts that fits into a row, or what fits of the last.
 func (m *model) fitting(texts ...string) string {
 	for _, text := range texts {
 		if lipgloss.Width(text) < m.width {
@@ -156,7 +153,6 @@ func workingLine(since time.Duration) string {
 	return "· working… " + display.Duration(since.Truncate(time.Second))
 }
 
-// detailLines are the details of the failure that d shows.
 func (m *model) detailLines() []string {
 	if !m.showDetails || m.wait == nil || m.lost != nil {
 		return nil
@@ -177,15 +173,13 @@ func (m *model) detailLines() []string {
 	lines = append(lines, m.wait.trail...)
 	var rows []string
 	for _, line := range lines {
-		rows = append(rows, m.wrapped(m.paint.faint, "  "+line)...)
+		rows = append(rows, m.wrapped(grey, "  "+line)...)
 	}
 	return rows
 }
 
-// maxQueueLines is how many queued prompts are shown.
 const maxQueueLines = 3
 
-// queueLines are the queued prompts.
 func (m *model) queueLines() []string {
 	var lines []string
 	for _, in := range slices.Concat(m.queue, m.outbox) {
@@ -204,7 +198,6 @@ func (m *model) queueLines() []string {
 	return lines
 }
 
-// maxCompletions is how many completions are shown.
 const maxCompletions = 8
 
 func (m *model) completionLines() []string {
@@ -221,11 +214,11 @@ func (m *model) completionLines() []string {
 	return lines
 }
 
-// footer is what is below the composer: a hint, or the keys that act now.
+// footer is below the composer: a hint, or the keys that act now.
 func (m *model) footer() []string {
 	switch {
 	case m.hint != "":
-		lines := m.wrapped(m.paint.faint, "  "+m.hint)
+		lines := m.wrapped(grey, "  "+m.hint)
 		return lines[:min(len(lines), max(1, m.height/6))]
 	case m.height < 4:
 		return nil
@@ -244,18 +237,9 @@ func (m *model) keyHints() string {
 		}
 	}
 	busy, empty := m.turn.id != "", !m.hasDraft()
-	other, reset := "m another model", "w waits for the reset"
-	if m.width < 60 {
-		other, reset = "m model", "w waits"
+	for _, s := range m.shortcuts() {
+		add(empty && s.hint != "", s.hint)
 	}
-	waits := m.wait != nil && m.lost == nil && empty
-	add(waits, "r now")
-	add(waits, other)
-	add(waits, "d details")
-	failed := !busy && m.turn.retryable && empty
-	add(failed && m.turn.ofWindow, reset)
-	add(failed && m.turn.ofWindow, other)
-	add(failed, "r tries again")
 	_, isCommand := parseCommand(m.composer.Value())
 	add(busy && !empty && !isCommand, "Enter queues")
 	add(busy && isCommand, "Enter runs it")
@@ -267,7 +251,7 @@ func (m *model) keyHints() string {
 	return joinFitting(keys, m.width-len("  ")-1)
 }
 
-// joinFitting joins what fits into a width. The last goes last.
+// joinFitting joins what fits into a width. The last element always stays.
 func joinFitting(keys []string, width int) string {
 	for len(keys) > 1 && utf8.RuneCountInString(strings.Join(keys, " · ")) > width {
 		keys = slices.Delete(keys, len(keys)-2, len(keys)-1)
@@ -275,10 +259,60 @@ func joinFitting(keys []string, width int) string {
 	return strings.Join(keys, " · ")
 }
 
-// windowTitleOf is the window's title for a conversation's title.
-func windowTitleOf(title string) string {
-	if title == "" {
-		return "ridethrough"
+type tickMsg struct{ at time.Time }
+
+// tick redraws the screen when its text changes by itself, and at no other time: a wait of hours costs one tick a
+// minute.
+func (m *model) tick() tea.Cmd {
+	now := time.Now()
+	after, need := m.nextChange(now)
+	if !need || m.quitting {
+		return nil
 	}
-	return printable.Truncate(title, maxTitle) + " - ridethrough"
+	if at := now.Add(after); m.tickAt.IsZero() || at.Before(m.tickAt) {
+		m.tickAt = at
+		return tea.Tick(after, func(time.Time) tea.Msg { return tickMsg{at} })
+	}
+	return nil
+}
+
+// onTick redraws the screen and removes what has been shown long enough.
+func (m *model) onTick(t tickMsg) tea.Cmd {
+	if t.at != m.tickAt {
+		return nil
+	}
+	m.tickAt = time.Time{}
+	now := time.Now()
+	if m.hint != "" && !now.Before(m.hintEnds) {
+		m.hint = ""
+	}
+	m.foldFailure(false)
+	return nil
+}
+
+// nextChange is how long until the text on the screen changes; false: no change is due.
+func (m *model) nextChange(now time.Time) (after time.Duration, need bool) {
+	soonest := func(d time.Duration) {
+		if d > 0 && (!need || d < after) {
+			after, need = d, true
+		}
+	}
+	switch {
+	case m.lost != nil:
+		soonest(display.NextChange(m.lostDue.Sub(now)))
+	case m.paused: // its line stays as it is
+	case m.wait != nil:
+		soonest(display.NextChange(m.wait.Due.Sub(now)))
+		soonest(m.wait.urged.Add(urgedFor).Sub(now))
+	case m.turn.id != "":
+		worked := now.Sub(m.turn.started)
+		soonest(worked.Truncate(time.Second) + time.Second - worked)
+	}
+	if m.hint != "" {
+		soonest(m.hintEnds.Sub(now))
+	}
+	if m.failure != nil {
+		soonest(m.failure.shownUntil.Sub(now))
+	}
+	return after, need
 }

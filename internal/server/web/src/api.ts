@@ -81,16 +81,6 @@ export interface Outage {
   remainingMs: number
 }
 
-// Cell counts a quarter of an hour: tries that succeeded and failed, and requests that succeeded after
-// retries or were lost.
-export interface Cell {
-  ok?: number
-  failed?: number
-  retried?: number
-  lost?: number
-  firstTokenMs?: number
-}
-
 export type Health = 'operational' | 'slow' | 'degraded' | 'waiting' | 'down' | 'recovering' | 'paused' | 'no-data'
 
 // Limit is a limit that the upstream states, and how much of it is used.
@@ -137,8 +127,16 @@ export interface Upstream {
   firstByte?: { model: string; limitMs: number }[] // learned limits, the longest first
   vendor?: Vendor
   limits?: Limit[] // the most used first
-  strip?: Cell[]
-  saved?: { calls: number; outages: number; waitedMs: number; retries: number; sinceMs: number }
+  saved?: Saved
+}
+
+// Saved is what waiting achieved in the last day.
+export interface Saved {
+  calls: number
+  outages: number
+  retries: number
+  waitedMs: number
+  sinceMs: number
 }
 
 export interface Incident {
@@ -160,43 +158,6 @@ export interface Incident {
   recoveredMs?: number
   clients?: { client: string; calls: number }[]
   replicas?: string[] // of a fleet, that have seen it
-}
-
-// Course is how an incident went, in steps of the same length from its beginning on.
-export interface Course {
-  stepMs: number
-  points: { faults?: Record<string, number>; waiting?: number }[]
-}
-
-// Step is a part of a span. Without requests it is empty. p95: 95 % are not longer.
-export interface Step extends Cell {
-  requests?: number
-  kinds?: { kind: string; cause: string; count: number }[] // of failed tries
-  firstTokenP95Ms?: number
-  addedMs?: number // from the arrival until the try was sent that was answered
-  addedP95Ms?: number
-}
-
-// Span is a time in steps, the oldest first. The last one is the current.
-export interface Span {
-  stepMs: number
-  until: string
-  all: Step
-  steps: Step[]
-}
-
-// Held is what waiting achieved in the last day.
-export interface Held {
-  calls: number
-  outageMs: number
-  retries: number
-  waitedMs: number
-  sinceMs: number
-}
-
-export interface Traffic {
-  held: Held
-  upstreams: { name: string; hour: Span; day: Span }[]
 }
 
 export type Outcome = 'answered' | 'failed' | 'broke-off' | 'left'
@@ -288,6 +249,8 @@ export interface Hello {
   token?: boolean
   acts?: boolean // the token permits actions
   conversations?: boolean
+  model?: string // the default model of new conversations; left out: each must name one
+  agents?: string[]
 }
 
 export interface Problem {
@@ -333,7 +296,6 @@ export interface ConversationEvent {
   output?: string | number
   input?: number
   failed?: boolean
-  steers?: boolean
   attempt?: number
   delayMs?: number
   remainingMs?: number

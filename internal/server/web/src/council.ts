@@ -3,7 +3,7 @@
 import type { CouncilEvent, MemberState } from './api'
 import { seconds } from './time'
 import { fold as foldTurn, newTranscript, type Transcript, type Turn } from './transcript'
-import { aSentence, causeOf, plural, shortfall, type Fault } from './words'
+import { aSentence, causeOf, isTransient, plural, shortfall, type Fault } from './words'
 
 export interface Member extends Fault {
   name: string
@@ -54,6 +54,14 @@ function whyFailed(c: Council, e: CouncilEvent): string {
   const answered = count(c, 'answered')
   if (e.status !== 'failed') return ''
   return answered < c.quorum ? shortfall(answered, c.members.length, c.quorum) : aSentence(e.message ?? 'the reason is not known')
+}
+
+// mayAnswerLater reports whether a council failed since too few members answered, and enough others failed in a way that
+// passes.
+export function mayAnswerLater(c: Council): boolean {
+  const answered = count(c, 'answered')
+  const passing = c.members.filter((m) => m.state === 'failed' && isTransient(m)).length
+  return c.end?.status === 'failed' && answered < c.quorum && answered + passing >= c.quorum
 }
 
 // numbered returns the members' names, with a number where one repeats.

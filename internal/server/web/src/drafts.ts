@@ -28,6 +28,12 @@ export function draftOf(place: string): Draft {
   return draft
 }
 
+// again is a text that the user edits before sending it again, and the field that gets it.
+export const again = signal<{ place: string; text: string } | null>(null)
+
+// writeAgain puts a text into the field of a place, to be changed and sent.
+export const writeAgain = (place: string, text: string): void => void (again.value = { place, text })
+
 // setImages changes the images of a place's draft.
 export async function setImages(place: string, to: readonly Attached[]): Promise<void> {
   const { images, notice } = draftOf(place)

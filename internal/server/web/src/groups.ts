@@ -67,6 +67,15 @@ function push<K, V>(to: Map<K, V[]>, key: K, v: V): void {
   else to.set(key, [v])
 }
 
+const alikeAbove = 3 // upstreams that fail for one reason and are shown by themselves
+
+// alike puts values with one reason together where there are many of them, in the order of the first of each.
+export function alike<V>(all: readonly V[], reasonOf: (v: V) => string): (V | { reason: string; of: V[] })[] {
+  const byReason = new Map<string, V[]>()
+  for (const v of all) push(byReason, reasonOf(v), v)
+  return [...byReason].flatMap(([reason, of]): (V | { reason: string; of: V[] })[] => (reason && of.length > alikeAbove ? [{ reason, of }] : of))
+}
+
 const firstOf = (all: Listed[]): Lead => all.reduce((a, b) => (sooner(b.next, a.next) ? b : a))
 
 // nodesOf returns the rows of an upstream, in the order of their oldest calls.

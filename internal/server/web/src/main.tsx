@@ -6,28 +6,30 @@ import { useEffect, useRef } from 'preact/hooks'
 import { announceEnds, announcement } from './announce'
 import { connect, reconnect } from './live'
 import { notices, toggleNotices, watchNotices } from './notify'
-import { names, view, type Name } from './route'
+import { address, names, view, type Name } from './route'
+import { help, listed, shortcuts, watchKeys } from './shortcuts'
 import { denial, hello, link, lostAt, waiting, warnings } from './store'
+import { theme, themes, watchTheme, type Theme } from './theme'
 import { clock } from './time'
-import { updateTitle } from './title'
+import { titles, updateTitle } from './title'
 import { storeToken, takeToken } from './token'
 import { Chat } from './views/chat'
 import { CouncilView } from './views/council'
 import { Incidents } from './views/incidents'
 import { Now } from './views/now'
 import { Policies } from './views/policy'
-import { TrafficView } from './views/traffic'
+import { RequestsView } from './views/requests'
 import { Upstreams } from './views/upstreams'
 import { aSentence, lostBanner } from './words'
 
-const views: Record<Name, { title: string; show: () => preact.ComponentChild }> = {
-  now: { title: 'Now', show: () => <Now /> },
-  traffic: { title: 'Traffic', show: () => <TrafficView /> },
-  upstreams: { title: 'Upstreams', show: () => <Upstreams /> },
-  incidents: { title: 'Incidents', show: () => <Incidents /> },
-  chat: { title: 'Chat', show: () => <Chat /> },
-  council: { title: 'Council', show: () => <CouncilView /> },
-  policy: { title: 'Policy', show: () => <Policies /> },
+const views: Record<Name, () => preact.ComponentChild> = {
+  now: () => <Now />,
+  requests: () => <RequestsView />,
+  upstreams: () => <Upstreams />,
+  incidents: () => <Incidents />,
+  chat: () => <Chat />,
+  council: () => <CouncilView />,
+  policy: () => <Policies />,
 }
 
 function Page() {
@@ -41,20 +43,21 @@ function Page() {
   return (
     <>
       <header class="bar">
-        <a class="skip" href={`#/${name}`} onClick={(e) => (e.preventDefault(), main.current?.querySelector<HTMLElement>('h1')?.focus())}>Skip to the content</a>
+        <a class="skip" href={address.value || '#/now'} onClick={(e) => (e.preventDefault(), main.current?.querySelector<HTMLElement>('h1')?.focus())}>Skip to the content</a>
         <span class="brand">ridethrough</span>
         {link.value === 'denied' ? null : <nav aria-label="Views">
           {names.map((n) => (
             <a key={n} href={`#/${n}`} aria-current={n === name ? 'page' : undefined}>
-              {views[n].title}{n === 'now' && waiting.value > 0 && lostAt.value === null ? <span class="count">{waiting.value}<span class="sr"> waiting</span></span> : null}
+              {titles[n]}{n === 'now' && waiting.value > 0 && lostAt.value === null ? <span class="count">{waiting.value}<span class="sr"> waiting</span></span> : null}
             </a>
           ))}
         </nav>}
-        <div class="ends">{link.value === 'denied' ? null : <Notices />}<Connection /></div>
+        <div class="ends">{link.value === 'denied' ? null : <Notices />}<button type="button" class="quiet help" aria-label="Keys and colors" onClick={() => (help.value = true)}>?</button><Connection /></div>
       </header>
       {lostAt.value === null ? null : <Lost since={lostAt.value} />}
       <Warnings />
-      <main ref={main} id="content">{link.value === 'denied' ? <Locked /> : views[name].show()}</main>
+      <main ref={main} id="content">{link.value === 'denied' ? <Locked /> : name ? views[name]() : <NoView />}</main>
+      {help.value ? <Help /> : null}
       <p class="sr" role="status">{announcement.value}</p>
     </>
   )
@@ -64,6 +67,38 @@ const linkWords = { connecting: 'connecting…', live: 'live', offline: 'offline
 
 function Connection() {
   return <span class={`link ${link.value}`} title={hello.value ? `ridethrough ${hello.value.version}` : undefined}>{linkWords[link.value]}</span>
+}
+
+// NoView is shown for an unknown address.
+const NoView = () => (
+  <header class="title">
+    <h1 tabIndex={-1}>No view has this address</h1>
+    <p><code>{address.value}</code> is not an address of this page. <a href="#/now">See what happens now</a>.</p>
+  </header>
+)
+
+const themeWords: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' }
+
+// Themes chooses the colours.
+const Themes = () => (
+  <label>Colors
+    <select value={theme.value} onChange={(e) => (theme.value = e.currentTarget.value as Theme)}>{themes.map((t) => <option key={t} value={t}>{themeWords[t]}</option>)}</select>
+  </label>
+)
+
+// Help lists the keys, and chooses the colours.
+function Help() {
+  const self = useRef<HTMLDialogElement>(null)
+  useEffect(() => self.current?.showModal(), [])
+  return (
+    <dialog ref={self} aria-labelledby="keys" onClose={() => (help.value = false)}>
+      <h2 id="keys">Keys and colors</h2>
+      <dl class="keys-list">{listed.map(([k, does]) => <div key={k}><dt><kbd>{k}</kbd></dt><dd>{does}</dd></div>)}</dl>
+      <p><label class="check"><input type="checkbox" checked={shortcuts.value} onChange={(e) => (shortcuts.value = e.currentTarget.checked)} /> Keys act outside fields</label></p>
+      <Themes />
+      <p class="acts"><button type="button" onClick={() => self.current?.close()}>Close</button></p>
+    </dialog>
+  )
 }
 
 // Notices turns notices on the desktop on and off.
@@ -118,6 +153,8 @@ function Locked() {
 
 takeToken()
 addEventListener('hashchange', () => takeToken() && reconnect()) // an address with another token, opened in this tab
+watchTheme()
+watchKeys()
 updateTitle()
 announceEnds()
 watchNotices()

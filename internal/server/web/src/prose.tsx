@@ -4,6 +4,7 @@ import { Component, type ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 
 import { inline, parse, type Inline, type Part } from './markdown'
+import { tokens } from './syntax'
 import { Copy } from './views/parts'
 import { count } from './words'
 
@@ -85,7 +86,7 @@ function Code({ of: p }: { of: Part & { is: 'code' } }) {
   return (
     <div class="code">
       <p><span>{p.lang}</span>{p.open ? null : <Copy text={() => p.text} />}</p>
-      <pre tabIndex={0}><code>{p.text}</code></pre>
+      <pre tabIndex={0}><code>{tokens(p.text, p.lang).map(([tone, text]) => (tone ? <span class={'t-' + tone}>{text}</span> : text))}</code></pre>
     </div>
   )
 }

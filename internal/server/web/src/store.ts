@@ -3,6 +3,7 @@
 import { batch, computed, signal } from '@preact/signals'
 
 import type { CallWait, Hello, Incident, Removal, Summary, Tally, TurnWait, Upstream, Warning } from './api'
+import type { Thread } from './chart'
 import type { ServerEvent } from './sse'
 import { Table, type Received } from './table'
 
@@ -62,6 +63,22 @@ const endsBound = 12
 
 // ends are the latest, the newest first.
 export const ends = signal<readonly End[]>([])
+
+// Passed is a wait that has ended while the page was open, for the time line.
+export interface Passed extends Thread {
+  id: number | string // of the call, or of the turn
+}
+
+const passedBound = 500
+
+// passed are the latest, the oldest first. Nothing is drawn when it changes: the time line is drawn once a second.
+export const passed: Passed[] = []
+
+function addPassed(r: Removal, w: Received<CallWait | TurnWait>, now: number, id: number | string, upstream: string): void {
+  const began = Date.parse(w.began)
+  passed.push({ id, upstream, began, ended: began + (r.waitedMs ?? w.waitedMs + (now - w.received)), held: true, well: r.how !== 'failed' && r.how !== 'left' })
+  if (passed.length > passedBound) passed.splice(0, passedBound / 2)
+}
 
 type Lists = {
   waits?: CallWait[]
@@ -129,15 +146,26 @@ function remove(r: Removal, now: number): void {
   for (const id of r.waits ?? (r.wait === undefined ? [] : [r.wait])) {
     const w = waits.remove(id)
     if (w) addEnd(endOf(r, w, now, w.upstream, callerOf(w)))
+    if (w) addPassed(r, w, now, w.id, w.upstream)
   }
   for (const id of r.turns ?? (r.turn === undefined ? [] : [r.turn])) {
     const t = turns.remove(id)
+    if (t) addPassed(r, t, now, t.turn, t.upstream ?? t.provider)
     if (t) addEnd({ ...endOf(r, t, now, t.upstream ?? t.provider, t.title ?? t.conversation), conversation: t.conversation })
   }
   if (r.upstream !== undefined) upstreams.remove(r.upstream)
   if (r.incident !== undefined) incidents.remove(r.incident)
   if (r.conversation !== undefined) conversations.remove(r.conversation)
   if (r.warning !== undefined) warnings.remove(r.warning)
+}
+
+// waitingThreads returns the calls and turns that wait, for charts.
+export const waitingThreads = (): Thread[] => [...waits.all(), ...turns.all()].map((w) => ({ upstream: w.upstream ?? ('provider' in w ? w.provider : ''), began: Date.parse(w.began), held: true, well: true }))
+
+// serverNow returns the time on the server's clock, as its waits tell it; without one, that of this machine.
+export function serverNow(): number {
+  for (const w of waits.all()) if (w.due) return Date.parse(w.due) - w.remainingMs + performance.now() - w.received
+  return Date.now()
 }
 
 // callerOf names the caller of a call in one word.

@@ -1,7 +1,26 @@
-// The title and icon of the tab show how many calls wait, also while another tab is shown.
+// The title and icon of the tab show which view it is and how many calls wait, also while another tab is shown.
 import { effect } from '@preact/signals'
 
-import { link, waiting } from './store'
+import { conversation } from './chat'
+import { selected, view, type Name } from './route'
+import { conversations, incidents, link, waiting } from './store'
+import { dated } from './time'
+import { shownName } from './words'
+
+// titles are the views' names.
+export const titles: Record<Name, string> = {
+  now: 'Now', requests: 'Requests', upstreams: 'Upstreams', incidents: 'Incidents', chat: 'Chat', council: 'Council', policy: 'Policy',
+}
+
+// shows names what the tab shows; "": the first view.
+function shows(): string {
+  if (view.value === null) return 'No such view'
+  const id = selected.value
+  if (view.value === 'chat' && id) return conversation.value?.title || conversations.row(id)?.value.title || 'Conversation'
+  const incident = view.value === 'incidents' ? incidents.row(id)?.value : undefined
+  if (incident) return `Incident at ${shownName(incident.upstream)}, ${dated(incident.began)}`
+  return view.value === 'now' ? '' : titles[view.value]
+}
 
 // updateTitle keeps the title and the icon up to date.
 export function updateTitle(): void {
@@ -9,7 +28,7 @@ export function updateTitle(): void {
   effect(() => {
     const off = link.value === 'offline'
     const n = waiting.value
-    document.title = (off ? 'offline — ' : n > 0 ? `(${n}) ▲ waiting — ` : '') + 'ridethrough'
+    document.title = [off ? 'offline' : n > 0 ? `(${n}) ▲ waiting` : '', shows(), 'ridethrough'].filter(Boolean).join(' — ')
     const file = off ? 'icon-offline.svg' : n > 0 ? counted(n) : 'icon.svg'
     if (icon && icon.getAttribute('href') !== file) icon.href = file
   })

@@ -1,6 +1,6 @@
 // The sentences about waits and their ends, the same as in the terminal: test/words.json has them from
 // package display.
-import type { Held, Image, Incident, Outcome, Vendor, Wait } from './api'
+import type { Image, Incident, Outcome, Saved, Vendor, Wait } from './api'
 import { clock, roughly, seconds, until, whole } from './time'
 
 // causes are the kinds of faults in plain words; a test compares them with package fault.
@@ -21,6 +21,9 @@ export const causes: Record<string, string> = {
 }
 
 const transient = new Set(['rate-limited', 'overloaded', 'unavailable', 'truncated', 'upstream-timeout', 'timeout'])
+
+// isTransient reports whether a fault passes by itself.
+export const isTransient = (f: { kind?: string | undefined }): boolean => transient.has(f.kind ?? '')
 
 export const capital = (s: string): string => s.charAt(0).toUpperCase() + s.slice(1)
 
@@ -43,6 +46,7 @@ const isFromServer = (f: Fault): boolean => /^\d+$/.test(f.code ?? '')
 export function causeOf(f: Fault): string {
   if (f.cause) return f.cause
   if (f.opensAt) return causes.quota ?? ''
+  if (f.kind === 'quota') return 'no credit'
   if (f.kind === 'unavailable' && !isFromServer(f)) return 'network'
   return causes[f.kind ?? ''] ?? f.kind ?? 'unknown failure'
 }
@@ -92,17 +96,6 @@ export const lostBanner = (at: string): string => `Connection to the gateway los
 // percent returns how much of a whole a part is.
 export const percent = (part: number, whole: number): number => Math.round((100 * part) / Math.max(1, whole))
 
-// highest returns the largest of the steps of a course, and when that was.
-function highest(all: number[], at: (n: number) => string): string {
-  const most = Math.max(0, ...all)
-  return `${Math.round(most * 10) / 10} at most, at ${clock(at(Math.max(0, all.indexOf(most))))}`
-}
-
-// faultsInWords and waitingInWords are the course of an incident for those who do not see it.
-export const faultsInWords = (all: number[], at: (n: number) => string): string =>
-  `Faults per minute from ${clock(at(0))} to ${clock(at(all.length))}: ${highest(all, at)}; none in ${all.filter((n) => n === 0).length} of ${plural(all.length, 'step')}`
-export const waitingInWords = (all: number[], at: (n: number) => string): string => `Calls waiting: ${highest(all, at)}; ${all.at(-1) ?? 0} at the end`
-
 // shownName returns an upstream's name to show: without the prefix of conversations' providers.
 export const shownName = (upstream: string): string => upstream.replace(/^conversations:(.*)/, '$1 (conversations)')
 
@@ -116,13 +109,16 @@ export const windowNotice = (upstream: string, opensAt: string): string => `${sh
 const day = 24 * 3_600_000
 
 // lately names the last day, or the shorter time that is known.
-const lately = (h: Held): string => `In the last ${h.sinceMs < day - 900_000 ? roughly(Math.max(60_000, h.sinceMs)) : '24 hours'}`
+const lately = (ms: number): string => `In the last ${ms < day - 900_000 ? roughly(Math.max(60_000, ms)) : '24 hours'}`
 
-// held says what waiting has achieved.
-export function held(h: Held): string {
-  if (h.calls === 0) return `${lately(h)} no call had to be held.`
-  const outage = h.outageMs > 0 ? `${roughly(h.outageMs)} of outage ridden out, ` : ''
-  return `${lately(h)}: ${plural(h.calls, 'call')} held and answered, ${outage}${plural(h.retries, 're-send')} spared.`
+// held says what waiting has achieved at some upstreams; '': nothing is measured.
+export function held(all: readonly Saved[]): string {
+  if (all.length === 0) return ''
+  const sum = (of: (s: Saved) => number) => all.reduce((n, s) => n + of(s), 0)
+  const [calls, outages, when] = [sum((s) => s.calls), sum((s) => s.outages), lately(Math.max(...all.map((s) => s.sinceMs)))]
+  if (calls === 0) return `${when} no call had to be held.`
+  const through = outages > 0 ? ` through ${plural(outages, 'outage')}` : ''
+  return `${when}: ${plural(calls, 'call')} held and answered${through}, ${plural(sum((s) => s.retries), 're-send')} spared.`
 }
 
 // outcomes are how requests end.
@@ -203,6 +199,7 @@ function ending(e: Ended): string {
   if (e.committed) return `the answer broke off (${causeOf(e)})`
   if (e.kind === 'invalid') return `${provider} did not accept the request`
   if (e.kind === 'refused') return `${provider} refused the request`
+  if (e.kind === 'quota' && !e.opensAt) return `the account at ${provider} has no credit`
   return e.kind === 'too-long' ? `the request is too large for ${provider}` : causeOf(e)
 }
 
@@ -220,7 +217,7 @@ function remedy(e: Ended): string {
   if (e.imagesRefused) return 'The model does not take the images: use one that does, or go on without them.'
   if (e.kind === 'auth') return `Check the key for ${at} and try again.`
   if (e.opensAt) return `It opens again at ${clock(e.opensAt)}.`
-  if (e.kind === 'quota') return `Check the account at ${at} and try again.`
+  if (e.kind === 'quota') return 'Add credit or raise its limit, and try again.'
   if (!transient.has(e.kind ?? '')) return e.committed ? '' : (changes[e.kind ?? ''] ?? '')
   if (local.has(at) && !isFromServer(e) && !e.committed) return `Check that ${at} is running and try again.`
   return blame(e) || 'Check your connection and try again.'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 
-import { count, endEarly, fold, judgeTurn, newCouncil, numbered, parseModels, sharedWaits, statusText } from '../src/council'
+import { count, endEarly, fold, judgeTurn, mayAnswerLater, newCouncil, numbered, parseModels, sharedWaits, statusText } from '../src/council'
 
 let seq = 0
 const event = (type, more = {}) => ({ v: 1, ts: '2026-11-21T15:00:00.000Z', seq: ++seq, type, turnId: 'k', conversationId: '', ...more })
@@ -84,4 +84,15 @@ test('a judge whose turn has no end of its own is not at work for ever', () => {
 test('models are read from lines and commas', () => {
   assert.deepEqual(parseModels(' a/x\n\n b/y , c/z,\r\n'), ['a/x', 'b/y', 'c/z'])
   assert.deepEqual(numbered(['a/x', 'b/y', 'a/x', 'a/x']), ['a/x', 'b/y', 'a/x #2', 'a/x #3'])
+})
+
+test('mayAnswerLater: a council is asked again only if faults that pass have left too few answers', () => {
+  const failed = (n, kind) => member(n, 'failed', { kind })
+  const ended = event('council-end', { status: 'failed', tookMs: 2000 })
+  const may = (...events) => mayAnswerLater(play([start(), ...events]))
+  assert.equal(may(failed(0, 'overloaded'), failed(1, 'rate-limited'), failed(2, 'auth'), ended), true)
+  assert.equal(may(member(0, 'answered'), failed(1, 'overloaded'), failed(2, 'auth'), ended), true)
+  assert.equal(may(failed(0, 'overloaded'), failed(1, 'auth'), failed(2, 'auth'), ended), false)
+  assert.equal(may(failed(0, 'overloaded'), failed(1, 'overloaded'), failed(2, 'overloaded')), false)
+  assert.equal(may(member(0, 'answered'), member(1, 'answered'), failed(2, 'overloaded'), event('council-end', { status: 'failed', tookMs: 1 })), false)
 })

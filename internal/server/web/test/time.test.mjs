@@ -60,7 +60,7 @@ test('headline: the same as in the terminal', () => {
     [{ kind: 'overloaded', code: '529', retries: 10 }, 'Failed after 10 retry attempts. The provider was overloaded.'],
     [{ kind: 'overloaded', code: '529', retries: 1 }, 'Failed after 1 retry attempt. The provider was overloaded.'],
     [{ kind: 'auth', code: '401', retries: 0, provider: 'openai' }, 'Failed: authentication. Check the key for openai and try again.'],
-    [{ kind: 'quota', code: '429', retries: 0, provider: 'openai' }, 'Failed: usage limit. Check the account at openai and try again.'],
+    [{ kind: 'quota', code: '429', retries: 0, provider: 'openai' }, 'Failed: the account at openai has no credit. Add credit or raise its limit, and try again.'],
     [{ kind: 'invalid', code: '400', retries: 2 }, 'Failed after 2 retry attempts: the provider did not accept the request. Change the message or the model and try again.'],
     [{ kind: 'unavailable', retries: 3, provider: 'ollama' }, 'Failed after 3 retry attempts. Check that ollama is running and try again.'],
     [{ kind: 'truncated', retries: 1, committed: true }, 'Failed after 1 retry attempt: the answer broke off (stream dropped). Check your connection and try again.'],

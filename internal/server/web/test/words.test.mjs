@@ -84,18 +84,17 @@ test('notices on the desktop', () => {
   assert.equal(words.windowNotice('work', new Date(Date.now() + 3600_000).toISOString()).replace(/\d\d:\d\d/, 'T'), 'work: usage limit. It opens again at T.')
 })
 
-test('the course of an incident in words', () => {
-  const at = (n) => new Date(Date.UTC(2026, 10, 22, 14, n)).toISOString()
-  assert.equal(words.faultsInWords([2, 0, 12, 0], at).replaceAll(/ on \w+ \d+/g, ''), 'Faults per minute from 14:00 to 14:04: 12 at most, at 14:02; none in 2 of 4 steps')
-  assert.equal(words.waitingInWords([2, 5, 3], at).replaceAll(/ on \w+ \d+/g, ''), 'Calls waiting: 5 at most, at 14:01; 3 at the end')
+test('percent: a part of a whole', () => {
   assert.equal(words.percent(1, 3), 33)
   assert.equal(words.percent(0, 0), 0)
 })
 
 test('held: what waiting has achieved, and in which time', () => {
   const day = 24 * 3_600_000
-  const some = { calls: 13, outageMs: 9_660_000, retries: 38, waitedMs: 1, sinceMs: day - 60_000 }
-  assert.equal(words.held(some), 'In the last 24 hours: 13 calls held and answered, 2h41m of outage ridden out, 38 re-sends spared.')
-  assert.equal(words.held({ ...some, calls: 1, outageMs: 0, retries: 1, sinceMs: 11_100_000 }), 'In the last 3h5m: 1 call held and answered, 1 re-send spared.')
-  assert.equal(words.held({ ...some, calls: 0, sinceMs: 5 }), 'In the last 1m no call had to be held.')
+  const some = { calls: 12, outages: 2, retries: 37, waitedMs: 1, sinceMs: day - 60_000 }
+  const more = { ...some, calls: 1, outages: 0, retries: 1 }
+  assert.equal(words.held([some, more]), 'In the last 24 hours: 13 calls held and answered through 2 outages, 38 re-sends spared.')
+  assert.equal(words.held([{ ...more, sinceMs: 11_100_000 }]), 'In the last 3h5m: 1 call held and answered, 1 re-send spared.')
+  assert.equal(words.held([{ ...some, calls: 0, sinceMs: 5 }]), 'In the last 1m no call had to be held.')
+  assert.equal(words.held([]), '')
 })

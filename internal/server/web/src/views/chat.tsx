@@ -1,4 +1,5 @@
 // Chat: the server's conversations, and the one that is open.
+import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 import type { Conversation, Summary } from '../api'
@@ -7,10 +8,11 @@ import { conversation, loadError, loadOlder, newInputId, nextPage, older, open, 
 import { setImages } from '../drafts'
 import type { Attached } from '../images'
 import { go, selected } from '../route'
-import { conversations, hello, link, lostAt } from '../store'
+import { conversations, hello, link, lostAt, turns as turnWaits, unlisted } from '../store'
 import { dated } from '../time'
 import { aSentence, pausedMeans } from '../words'
 import { Composer } from './composer'
+import { AgentField, ModelField } from './model'
 import { Act, Empty, Mark } from './parts'
 import { Queue } from './queue'
 import { TurnView } from './turn'
@@ -37,25 +39,46 @@ export function Chat() {
 // said tells a message from another one.
 const said = (text: string, images: readonly Attached[]): string => JSON.stringify([text, images.map((i) => i.key)])
 
+const searched = signal('')
+const searchAbove = 5 // conversations, below which they are seen at a glance
+const olderBound = 5000 // that a search loads
+const typingTime = 250
 const listedBound = 100 // conversations that the stream lists
 
 function List({ selected: id }: { selected: string }) {
   const listed = conversations.keys.value
+  const words = searched.value.toLowerCase().split(/\s+/).filter(Boolean)
+  const matches = (c: Summary) => words.every((w) => `${c.title ?? ''} ${c.model}`.toLowerCase().includes(w))
+  const all = [...listed.map((k) => conversations.row(k)?.value).filter((c) => c !== undefined), ...older.value.filter((c) => !listed.includes(c.id))].filter(matches)
+  const searching = words.length > 0 && listed.length >= listedBound && nextPage.value !== undefined && lostAt.value === null && older.value.length < olderBound
+  useEffect(() => { // a search is about the older ones as well
+    if (!searching) return
+    const timer = setTimeout(() => void loadOlder().catch(() => {}), typingTime)
+    return () => clearTimeout(timer)
+  }, [searched.value, searching, older.value.length])
   return (
     <nav class="conversations" aria-label="Conversations">
       <p><a class="button" href="#/chat" aria-current={id ? undefined : 'page'}>New conversation</a></p>
       {listed.length > 0 ? <h2>Conversations</h2> : null}
+      {listed.length > searchAbove ? <label class="find"><span class="sr">Search in conversations</span><input type="search" placeholder="Search by title or model" value={searched.value} onInput={(e) => (searched.value = e.currentTarget.value)} /></label> : null}
       <ul>
-        {listed.map((k) => <Entry key={k} of={conversations.row(k)?.value} current={k === id} />)}
-        {older.value.filter((c) => !listed.includes(c.id)).map((c) => <Entry key={c.id} of={c} current={c.id === id} />)}
+        {all.map((c) => <Entry key={c.id} of={c} current={c.id === id} />)}
       </ul>
-      {listed.length >= listedBound && nextPage.value !== undefined ? <p class="older"><Act always kind="quiet" label="Show older" busy="Loading…" act={loadOlder} /></p> : null}
+      {words.length > 0 && all.length === 0 ? <p class="aside" role="status">{searching ? 'Searching the older ones…' : 'No conversation matches.'}</p> : null}
+      {words.length === 0 && listed.length >= listedBound && nextPage.value !== undefined ? <p class="older"><Act always kind="quiet" label="Show older" busy="Loading…" act={loadOlder} /></p> : null}
     </nav>
   )
 }
 
 // untitled is shown for a conversation in which nothing was said so far.
 const untitled = 'New conversation'
+
+// waitsNow reports whether a conversation's turn waits for its provider. The list of waits says so at once, also where
+// the answer streams already; the conversation's own record is about its last event.
+function waitsNow(c: Summary): boolean {
+  void turnWaits.keys.value
+  return turnWaits.peek(c.id) !== undefined || (c.waiting === true && unlisted.value > 0)
+}
 
 function Entry({ of: c, current }: { of: Summary | undefined; current: boolean }) {
   if (!c) return null
@@ -64,7 +87,7 @@ function Entry({ of: c, current }: { of: Summary | undefined; current: boolean }
       <a href={`#/chat/${part(c.id)}`} aria-current={current ? 'page' : undefined}>
         <b>{c.title || untitled}</b>
         <span class="aside">
-          {c.pausedSince ? <><Mark state="paused" />paused</> : c.waiting ? <><Mark state="waiting" />waiting</> : c.turnId ? 'working' : dated(c.changed)} · {c.model.split('/').at(-1)}
+          {c.pausedSince ? <><Mark state="paused" />paused</> : waitsNow(c) ? <><Mark state="waiting" />waiting</> : c.turnId ? 'working' : dated(c.changed)} · {c.model.split('/').at(-1)}
         </span>
       </a>
     </li>
@@ -79,13 +102,11 @@ interface Settings {
 }
 
 // Fields are their input fields.
-function Fields({ of, set }: { of: Settings; set: (s: Settings) => void }) {
-  const models = [...new Set(conversations.keys.value.map((k) => conversations.row(k)?.value.model ?? ''))].filter(Boolean)
+function Fields({ of, set, fixed = false }: { of: Settings; set: (s: Settings) => void; fixed?: boolean }) {
   return (
     <div class="fields">
-      <label>Model<input value={of.model} list="models" placeholder="anthropic/claude-opus-4-5" autoComplete="off" spellcheck={false} onInput={(e) => set({ ...of, model: e.currentTarget.value.trim() })} /></label>
-      <datalist id="models">{models.map((m) => <option key={m} value={m} />)}</datalist>
-      <label>Agent <span class="aside">(optional, for tools)</span><input value={of.agent} autoComplete="off" spellcheck={false} onInput={(e) => set({ ...of, agent: e.currentTarget.value.trim() })} /></label>
+      <ModelField value={of.model} set={(model) => set({ ...of, model })} fixed={fixed} />
+      <AgentField value={of.agent} set={(agent) => set({ ...of, agent })} />
       <label>Title <span class="aside">(optional)</span><input value={of.title} maxLength={200} onInput={(e) => set({ ...of, title: e.currentTarget.value })} /></label>
     </div>
   )
@@ -123,14 +144,14 @@ function Create() {
 function Change({ id, of, done }: { id: string; of: Settings; done: () => void }) {
   const [to, set] = useState(of)
   const self = useRef<HTMLDivElement>(null)
-  useEffect(() => self.current?.querySelector('input')?.focus(), [])
+  useEffect(() => self.current?.querySelector<HTMLElement>('select')?.focus(), [])
   const save = async () => {
     await ask('PATCH', 'conversations/' + part(id), { ...(to.model && to.model !== of.model ? { model: to.model } : {}), ...(to.title !== of.title ? { title: to.title } : {}), ...(to.agent !== of.agent ? { agent: to.agent } : {}) })
     done()
   }
   return (
     <div class="change" ref={self} role="group" aria-label="Settings of the turns to come" onKeyDown={(e) => e.key === 'Escape' && done()}>
-      <Fields of={to} set={set} />
+      <Fields of={to} set={set} fixed />
       <p class="acts"><Act kind="first" label="Save" busy="Saving…" act={save} /><button type="button" class="quiet" onClick={done}>Cancel</button></p>
     </div>
   )

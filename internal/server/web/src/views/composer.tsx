@@ -1,8 +1,8 @@
 // The input field. The draft is kept until the server has it: it survives a failed request, another
 // conversation and a reload.
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 
-import { draftOf, setImages } from '../drafts'
+import { again, draftOf, setImages } from '../drafts'
 import { attach, type Attached, read } from '../images'
 import { mayAct } from '../store'
 import { pictured } from '../words'
@@ -40,6 +40,13 @@ export function Composer({ place, send, busy, stop }: Props) {
   const [failed, fail] = useState('')
   const field = useRef<HTMLTextAreaElement>(null)
   const without = text.trim() === ''
+  const edited = again.value
+  useEffect(() => {
+    if (edited?.place !== place) return
+    again.value = null
+    write(text.trim() ? `${text}\n${edited.text}` : edited.text) // what is being written is not lost
+    field.current?.focus()
+  }, [edited])
   const submit = async () => {
     if (without || sending) return
     set(true)
@@ -78,7 +85,7 @@ export function Composer({ place, send, busy, stop }: Props) {
       </label>
       <p class="acts">
         <button type="button" class="first" disabled={sending || without} onClick={() => void submit()}>{sending ? 'Sending…' : busy ? 'Queue' : 'Send'}</button>
-        {stop ? <Act label="Stop" busy="Stopping…" act={stop} /> : null}
+        {stop ? <Act label="Stop" name="Stop this turn" busy="Stopping…" act={stop} /> : null}
         <Attach chosen={onFiles} />
         {failed || draft.notice.value ? <span class="failed" role="alert">{failed || draft.notice.value}</span> : without && images.length > 0 ? <span class="aside">Add a text to send the images</span> : <span class="aside keys">Enter sends, Shift+Enter starts a new line</span>}
       </p>

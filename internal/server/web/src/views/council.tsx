@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 
 import { count, isOver, judgeTurn, parseModels, sharedWaits, statusText, type Council, type Member, type SharedWait } from '../council'
 import { Prose } from '../prose'
-import { council, isRunning, start, stop } from '../running-council'
+import { again, council, isRunning, retryNow, start, stop } from '../running-council'
 import { Countdown } from '../ticker'
 import { seconds } from '../time'
 import { Act, Copy } from './parts'
@@ -72,9 +72,10 @@ function CouncilRun({ of: c }: { of: Council }) {
     <section class="council" aria-labelledby="council">
       <header>
         <h2 id="council" tabIndex={-1} ref={head}>{headline(c)}</h2>
-        {c.end ? null : <Act always label="Stop" name="Stop the council" act={async () => stop()} />}
+        {c.end && !again.value ? null : <Act always label="Stop" name="Stop the council" act={async () => stop()} />}
       </header>
       <p class="said" role="region" aria-label="Question" tabIndex={0}>{c.question}</p>
+      {again.value ? <AskedAgain /> : null}
       {c.end ? null : sharedWaits(c).map((w) => <Waiting key={w.provider} of={w} all={c.members.length} />)}
       <h3 id="members">Members</h3>
       <ul class="members" aria-labelledby="members">{c.members.map((m) => <Row key={m.name} of={m} />)}</ul>
@@ -84,6 +85,17 @@ function CouncilRun({ of: c }: { of: Council }) {
       <End of={c} />
     </section>
   )
+}
+
+// AskedAgain counts down to the next round of a council that could not be answered.
+function AskedAgain() {
+  const next = again.value
+  return next ? (
+    <div class="shared-wait">
+      <p><span aria-hidden="true">▲</span> Too few answered — all are asked again in <Countdown due={next.due} format={atLeastOneSecond} />… <span class="aside">(round {next.round + 1})</span></p>
+      <p class="acts"><Act kind="first" label="Retry now" busy="Asking…" name="Retry now: the council" act={retryNow} /></p>
+    </div>
+  ) : null
 }
 
 // atLeastOneSecond is a remaining time without "now": an event follows it.

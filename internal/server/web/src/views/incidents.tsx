@@ -1,14 +1,19 @@
 // Incidents: failures in a row, as one period.
 import { useEffect, useRef, useState } from 'preact/hooks'
 
-import type { Course, Incident } from '../api'
+import type { Ended, Incident, Outage } from '../api'
 import { ask, get, part } from '../call'
+import { countTicks, heldOver, threadOf, timeTicks, valueAt, type Thread } from '../chart'
+import { pictureOf } from '../picture'
+import { usePolled } from '../polled'
 import { selected } from '../route'
-import { incidents, loaded, lostAt } from '../store'
-import { clock, dated, roughly } from '../time'
-import { capital, causeOf, plural } from '../words'
-import { CourseView } from './course'
+import { incidents, loaded, lostAt, serverNow, upstreams, waitingThreads } from '../store'
+import { asMarkdown, heldIn, isOpen, story, timeOf, type Sentence } from '../story'
+import { clock, dated, moment, roughly } from '../time'
+import { capital, causeOf, count, percent, plural } from '../words'
 import { Act, Copy, Empty, Facts, Mark, nameOf } from './parts'
+import { Plot } from './plot'
+import { Usual } from './usual'
 
 export function Incidents() {
   const keys = incidents.keys.value
@@ -25,8 +30,6 @@ export function Incidents() {
     </>
   )
 }
-
-const isOpen = (i: Incident): boolean => i.open ?? !i.ended
 
 function Entry({ id }: { id: string }) {
   const i = incidents.row(id)?.value
@@ -57,61 +60,84 @@ function Entry({ id }: { id: string }) {
 
 function Details({ of: i }: { of: Incident }) {
   const at = `incidents/${part(i.id)}`
-  const report = (kind: string) => async () => (await ask('GET', at, undefined, kind)).text()
+  const [answer] = usePolled<{ requests: Ended[] }>(`requests?limit=1000&upstream=${part(i.upstream)}`, isOpen(i) ? 5000 : Infinity)
+  const requests = answer?.requests ?? []
+  const told = story(i, requests, outageOf(i))
+  const threads = [...heldIn(i, requests).map(threadOf), ...(isOpen(i) ? waitingThreads().filter((t) => t.upstream === i.upstream) : [])]
+  const self = useRef<HTMLDivElement>(null)
+  const report = async () => asMarkdown(i, told, await (await ask('GET', at, undefined, 'text/markdown')).text())
+  const picture = async () => {
+    const chart = self.current?.querySelector('svg')
+    if (!chart) throw new Error('there is no chart')
+    save(`incident-${i.id}.png`, await pictureOf(chart, [`${nameOf(i.upstream)}, ${dated(i.began)}`, ...told.map((s) => `${timeOf(s, told)} ${s.says}`.trim())]))
+  }
   return (
     <>
+      <ol class="story" aria-label="What happened">{told.map((s, n) => <li key={n}>{Number.isNaN(s.at) ? null : <time dateTime={new Date(s.at).toISOString()}>{timeOf(s, told)}</time>}<span>{s.says}</span></li>)}</ol>
+      {isOpen(i) ? <Usual upstream={i.upstream} /> : null}
+      {threads.length > 0 ? <div ref={self}><Course of={i} threads={threads} told={told} /></div> : null}
+      {threads.length === 0 && i.calls > 0 && answer ? <p class="aside">The requests of that time are not listed any more, so there is no chart.</p> : null}
       {i.message ? <p class="words">{i.message}</p> : null}
-      <Went of={i} />
       <Facts
         of={[
-          ['Models', (i.models ?? []).filter(Boolean).join(', ') + (i.partial ? '; others were answered' : '')],
-          ['Tries', String(i.tries)],
-          ['Failures', String(i.failures)],
-          ['Callers', String(i.callers)],
+          ['Began', dated(i.began)],
+          ['Ended', i.ended ? clock(i.ended, Date.parse(i.began)) + (i.recoveredMs === undefined ? ' or later: no request since' : ', with an answer') : 'not yet'],
+          ['Lasted', i.ended ? roughly(Date.parse(i.ended) - Date.parse(i.began)) + (i.recoveredMs === undefined ? ' or longer' : '') : ''],
+          ['Calls that had to wait', count(i.calls)],
           ['Held and answered', plural(i.held, 'call')],
           ['Lost', plural(i.lost, 'call')],
           ['Still waiting', isOpen(i) ? plural(Math.max(0, i.calls - i.held - i.lost), 'call') : ''],
+          ['Tries', `${count(i.tries)}, of which ${count(i.failures)} failed`],
+          ['Causes', i.kinds.map((k) => `${k.cause} ${percent(k.count, i.failures)} %`).join(', ')],
+          ['Models', (i.models ?? []).filter(Boolean).join(', ') + (i.partial ? '; others were answered' : '')],
+          ['Callers', count(i.callers)],
           ['Programs', (i.clients ?? []).map((c) => `${c.client} (${c.calls})`).join(', ')],
           ['Gateways', (i.replicas ?? []).join(', ')],
         ]}
       />
       <p class="acts">
         <a class="button quiet" href={'#/' + at}>Link to this incident</a>
-        <Copy label="Copy as text" text={report('text/plain')} />
-        <Act always kind="quiet" label="Save as Markdown" act={async () => save(`incident-${i.id}.md`, await report('text/markdown')())} />
+        <Copy label="Copy as Markdown" text={report} />
+        <Act always kind="quiet" label="Save as Markdown" act={async () => save(`incident-${i.id}.md`, await report())} />
+        {threads.length > 0 ? <Act always kind="quiet" label="Save as a picture" act={picture} /> : null}
         <Act always kind="quiet" label="Save as JSON" act={async () => save(`incident-${i.id}.json`, JSON.stringify(await get(at), null, 2) + '\n')} />
       </p>
     </>
   )
 }
 
-const courseTime = 5000 // ms between two requests for the course of an open incident
+// outageOf returns the outage of an incident that lasts.
+const outageOf = (i: Incident): Outage | undefined =>
+  isOpen(i) ? upstreams.row(i.upstream)?.value.outages.find((o) => !o.recovering) : undefined
 
-// Went shows the course. That of an open incident is asked for again when it has changed.
-function Went({ of: i }: { of: Incident }) {
-  const [course, set] = useState<Course | null>(null)
-  const [failed, fail] = useState('')
-  const asked = useRef(0)
-  const lost = lostAt.value !== null
-  const state = `${lost} ${i.id} ${i.failures} ${i.calls} ${i.held} ${i.lost} ${i.ended ?? ''}`
-  useEffect(() => {
-    if (lost) return
-    const load = () => {
-      asked.current = performance.now()
-      get<{ course: Course }>(`incidents/${part(i.id)}`).then((v) => (set(v.course), fail('')), (e: Error) => fail(e.message))
-    }
-    const timer = setTimeout(load, asked.current === 0 ? 0 : Math.max(0, asked.current + courseTime - performance.now()))
-    return () => clearTimeout(timer)
-  }, [state])
-  if (course) return <CourseView of={i} course={course} />
-  if (lost) return <p class="aside">Its course is loaded when the connection is back.</p>
-  return failed ? <p class="failed">Its course could not be loaded: {failed}.</p> : <p class="aside">Loading…</p>
+// Course draws how many calls were held over time.
+function Course({ of: i, threads, told }: { of: Incident; threads: readonly Thread[]; told: readonly Sentence[] }) {
+  const began = Date.parse(i.began)
+  const ended = i.ended ? Math.max(Date.parse(i.ended), ...threads.map((t) => t.ended ?? 0)) : serverNow()
+  const around = Math.max(5000, (ended - began) * 0.06)
+  const [from, to] = [began - around, isOpen(i) ? ended : ended + around]
+  const points = heldOver(threads, from, to)
+  const most = Math.max(...points.map(([, n]) => n))
+  const counts = countTicks(most)
+  const says = (at: number): string => `${to - from < 600_000 ? moment(new Date(at).toISOString()) : clock(new Date(at).toISOString(), began)}: ${plural(valueAt(points, at), 'call')} held`
+  return (
+    <Plot label={`Calls that were held: ${most} at most, from ${clock(i.began, began)}${i.ended ? ` to ${clock(i.ended, began)}` : ' on'}`} height={200} from={from} to={to} ticks={(n) => timeTicks(from, to, n)} counts={counts}
+      read={says} says={`Calls that were held at ${nameOf(i.upstream)}: ${most} at most`}>
+      {(s) => (
+        <>
+          <rect class="outage" x={s.x(began)} y={s.top} width={Math.max(1, s.x(i.ended ? Date.parse(i.ended) : to) - s.x(began))} height={s.bottom - s.top} />
+          <path class="area" d={`M${s.x(from)} ${s.bottom}` + points.map(([at, n]) => `H${s.x(at)}V${s.y(n)}`).join('') + `V${s.bottom}z`} />
+          {told.filter((one) => !Number.isNaN(one.at)).map((one) => <path key={one.says} class="wall" d={`M${s.x(one.at)} ${s.top}V${s.bottom}`} />)}
+        </>
+      )}
+    </Plot>
+  )
 }
 
-// save downloads a text as a file.
-function save(name: string, text: string): void {
+// save downloads a file.
+function save(name: string, content: string | Blob): void {
   const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
+  link.href = URL.createObjectURL(typeof content === 'string' ? new Blob([content], { type: 'text/plain' }) : content)
   link.download = name
   link.click()
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000)

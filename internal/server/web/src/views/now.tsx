@@ -2,18 +2,21 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 import { announce, endText } from '../announce'
-import type { Upstream } from '../api'
+import type { Incident, Upstream } from '../api'
 import { part, post } from '../call'
-import { conversationsOf, groups, type Fold, type Group, type Node } from '../groups'
+import { alike, conversationsOf, groups, type Fold, type Group, type Node } from '../groups'
 import { nextOf, type AnyWait, type Next } from '../next'
-import { callerOf, ends, hello, loaded, lostAt, turns, unlisted, upstreams, waiting, waits } from '../store'
+import { callerOf, ends, hello, incidents, loaded, lostAt, serverNow, type End, turns, unlisted, upstreams, waiting, waits } from '../store'
 import type { Received } from '../table'
 import { Countdown, observe } from '../ticker'
 import { clock, dated, until } from '../time'
-import { afterContent, attempt, cached, capital, causeOf, plural, probeMeans, stateWords, vendorSays, verb, waitsFor } from '../words'
+import { afterContent, attempt, cached, capital, causeOf, held, plural, probeMeans, recoveryNotice, stateWords, vendorSays, verb, waitsFor } from '../words'
 import { Move } from './move'
 import { Act, Mark, nameOf, wordOf } from './parts'
-import { Healthy } from './traffic'
+import { TimeLine } from './now-line'
+import { Healthy } from './requests'
+import { Spark } from './traffic'
+import { Usual } from './usual'
 
 export function Now() {
   const n = waiting.value
@@ -23,10 +26,11 @@ export function Now() {
         <h1 tabIndex={-1}>{loaded.value ? headline(n) : 'Loading…'}</h1>
         <p>{loaded.value ? <Lead n={n} /> : ''}</p>
       </header>
-      {groups.value.map((g) => <Waiting key={g.name} of={g} />)}
+      {loaded.value && n > 0 ? <TimeLine /> : null}
+      {alike(groups.value, (g) => capital(reasonOf(g.first.wait))).map((g) => ('reason' in g ? <Alike key={g.reason} reason={g.reason} of={g.of} /> : <Waiting key={g.name} of={g} />))}
       {unlisted.value > 0 ? <p class="aside">And {plural(unlisted.value, 'more conversation waits', 'more conversations wait')}, which are not listed.</p> : null}
-      <Recent />
-      {n === 0 && loaded.value ? <Healthy /> : null}
+      {n > 0 ? <Recent /> : null}
+      {n === 0 && loaded.value ? <Healthy strip={<><Strip />{lately() ? <TimeLine /> : null}<News /></>} /> : null}
     </>
   )
 }
@@ -50,6 +54,31 @@ function Calm() {
 }
 
 const rowsBound = 100 // rows that are shown before the user asks for all
+
+// Alike is many upstreams whose calls wait for one reason: a line each, until it is opened.
+function Alike({ reason, of: all }: { reason: string; of: Group[] }) {
+  const calls = all.reduce((n, g) => n + g.calls, 0)
+  const says = `${reason}: ${plural(calls, 'call')} wait for ${plural(all.length, 'upstream')}`
+  useEffect(() => announce('alike ' + reason, says, says + '.'))
+  return (
+    <section class="alike" aria-label={says}>
+      <h2><Mark state="waiting" /><span>{plural(all.length, 'upstream')}: {reason.toLowerCase()} <span class="aside">({plural(calls, 'call')})</span></span></h2>
+      <ul>{all.map((g) => <AlikeRow key={g.name} of={g} />)}</ul>
+    </section>
+  )
+}
+
+function AlikeRow({ of: g }: { of: Group }) {
+  const [open, set] = useState(false)
+  return (
+    <li>
+      <details open={open} onToggle={(e) => set(e.currentTarget.open)}>
+        <summary><b>{nameOf(g.name)}</b><When of={g.first.next} /><span class="aside">{plural(g.calls, 'call')}</span></summary>
+        {open ? <Waiting of={g} /> : null}
+      </details>
+    </li>
+  )
+}
 
 function Waiting({ of: g }: { of: Group }) {
   return (
@@ -126,6 +155,7 @@ function Head({ of: g }: { of: Group }) {
       <p class="sentence"><Sentence of={w} next={next} n={n} upstream={u} /></p>
       {w.message && <p class="words">{w.message}</p>}
       {u?.vendor ? <p class="vendor">{vendorSays(u.vendor)}</p> : null}
+      {w.opensAt || u?.state === 'paused' ? null : <Usual upstream={g.name} />}
       <p class="acts">{u ? <UpstreamActs of={u} n={n} /> : null}</p>
     </header>
   )
@@ -196,7 +226,7 @@ function CallRow({ id }: { id: number }) {
       <span class="acts">
         {w.state === 'paused' ? <Act label="Resume" act={act('resume')} name={`Resume${name}`} /> : null}
         <Act {...(w.state === 'paused' ? { kind: 'quiet' } : {})} label="Retry now" busy="Asking…" act={act('now')} name={`Retry now${name}`} />
-        {w.next ? <Act kind="quiet" label={`Use ${w.next}`} busy="Switching…" act={act('skip')} name={`Use ${w.next}${name}`} /> : null}
+        {w.next ? <Act kind="quiet" label={`Move to ${w.next}`} busy="Moving…" act={act('skip')} name={`Move to ${w.next}${name}`} /> : null}
         {w.state === 'paused' ? null : <Act kind="quiet" label="Pause" act={act('pause')} name={`Pause${name}`} />}
         <Act kind="quiet" label="Give up" busy="Giving up…" act={act('give-up')} name={`Give up${name}`} />
       </span>
@@ -224,7 +254,7 @@ function TurnRow({ id }: { id: string }) {
           : <Act label="Retry now" busy="Asking…" act={act('now')} name={`Retry now: ${title}`} />}
         <Move conversation={t.conversation} title={title} />
         {t.state === 'paused' ? null : <Act kind="quiet" label="Pause" act={act('pause')} name={`Pause: ${title}`} />}
-        <Act kind="quiet" label="Give up" busy="Giving up…" act={act('stop', { turnId: t.turn })} name={`Give up: ${title}`} />
+        <Act kind="quiet" label="Stop" busy="Stopping…" act={act('stop', { turnId: t.turn })} name={`Stop: ${title}`} />
       </span>
     </li>
   )
@@ -244,13 +274,84 @@ function Spent({ of: w, next, replica }: { of: AnyWait; next: Next; replica?: st
   const left = w.deadline ? Date.parse(w.deadline) - now : 0
   return (
     <span class="spent" title={w.message}>
-      <span>{reasonOf(w)}{w.opensAt && Number.isFinite(next.due) ? <>, {verb(w)} <Countdown due={next.due} at={next.at} /></> : null}</span>
+      <span>{reasonOf(w)}</span>
       {waitsFor[next.what] ? <span title={next.what === 'queued' ? undefined : probeMeans}>{waitsFor[next.what]}</span> : null}
       {w.kind ? <span>retry {w.retries + 1}{w.maxRetries ? ` of ${w.maxRetries}` : ''}</span> : null}
       <span>since {dated(w.began)}</span>
       {left > 0 ? <span>gives up {(left < day ? clock : dated)(w.deadline ?? '')}</span> : null}
       {replica ? <span>at {replica}</span> : null}
     </span>
+  )
+}
+
+const lateness = 180_000 // ms after an incident in which its end is still drawn
+
+// lately reports whether an incident ended a moment ago: the calls that it held fan out on the time line.
+function lately(): boolean {
+  void incidents.version.value
+  return [...incidents.all()].some((i) => i.calls > 0 && serverNow() - Date.parse(i.ended ?? '') < lateness)
+}
+
+// stripState says how many of the upstreams that were asked answer.
+function stripState(well: number, all: number): string {
+  const did = lostAt.value === null ? (well === 1 ? 'answers' : 'answer') : 'answered when last seen'
+  if (all === 0) return 'No upstream was asked lately'
+  if (well < all) return `${well} of ${plural(all, 'upstream')} ${did}`
+  return all === 1 ? `The upstream ${did}` : `All ${all} upstreams ${did}`
+}
+
+// Strip is what there is to see when all is well: the state, the traffic, and what was held.
+function Strip() {
+  void upstreams.version.value
+  const asked = [...upstreams.all()].filter((u) => u.state !== 'no-data')
+  const well = asked.filter((u) => u.state === 'operational')
+  const state = asked.find((u) => u.state !== 'operational')?.state ?? (asked.length > 0 ? 'operational' : 'no-data')
+  return (
+    <section class="strip" aria-label="All in one line">
+      <p class="state"><Mark state={state} />{stripState(well.length, asked.length)}</p>
+      <Spark />
+      <p class="saved">{held(asked.flatMap((u) => u.saved ?? []))}</p>
+    </section>
+  )
+}
+
+const newsShown = 3
+
+// News are the last events: how waits ended, and the beginnings and ends of incidents.
+function News() {
+  void incidents.version.value
+  const known = [...incidents.all()].slice(0, 10)
+  const told = [
+    ...ends.value.map((e) => ({ at: e.at, row: <EndRow key={'end' + e.n} of={e} /> })),
+    ...known.map((i) => ({ at: i.began, row: <NewsRow key={'began' + i.id} of={i} at={i.began} says={`${nameOf(i.upstream)} fails: ${causeOf(i.kinds[0] ?? {})}`} how="failed" /> })),
+    ...known.flatMap((i) => (i.ended && i.recoveredMs !== undefined ? [{ at: i.ended, row: <NewsRow key={'ended' + i.id} of={i} at={i.ended} says={recoveryNotice(i)} how="recovered" /> }] : [])),
+  ].sort((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, newsShown)
+  return told.length === 0 ? null : (
+    <section class="recent" aria-labelledby="recent">
+      <h2 id="recent">The last events</h2>
+      <ol>{told.map((e) => e.row)}</ol>
+    </section>
+  )
+}
+
+function NewsRow({ of: i, at, says, how }: { of: Incident; at: string; says: string; how: string }) {
+  return (
+    <li class={how}>
+      <span class="glyph" aria-hidden="true">{how === 'recovered' ? '✓' : '▲'}</span>
+      <time dateTime={at}>{dated(at)}</time>
+      <a href={`#/incidents/${part(i.id)}`}>{says}</a>
+    </li>
+  )
+}
+
+function EndRow({ of: e }: { of: End }) {
+  return (
+    <li class={e.how}>
+      <span class="glyph" aria-hidden="true">{e.how === 'recovered' ? '✓' : e.how === 'failed' ? '✗' : '·'}</span>
+      <time dateTime={e.at}>{clock(e.at)}</time>
+      <span>{endText(e)}</span>
+      <span class="aside">{nameOf(e.upstream)}{e.calls === 1 ? ' · ' : ''}{e.calls > 1 ? '' : e.conversation ? <a href={`#/chat/${part(e.conversation)}`}>{e.caller}</a> : e.caller}</span>
+    </li>
   )
 }
 
@@ -261,14 +362,7 @@ function Recent() {
     <section class="recent" aria-labelledby="recent">
       <h2 id="recent">Recently</h2>
       <ol>
-        {ends.value.map((e) => (
-          <li key={e.n} class={e.how}>
-            <span class="glyph" aria-hidden="true">{e.how === 'recovered' ? '✓' : e.how === 'failed' ? '✗' : '·'}</span>
-            <time dateTime={e.at}>{clock(e.at)}</time>
-            <span>{endText(e)}</span>
-            <span class="aside">{nameOf(e.upstream)}{e.calls === 1 ? ' · ' : ''}{e.calls > 1 ? '' : e.conversation ? <a href={`#/chat/${part(e.conversation)}`}>{e.caller}</a> : e.caller}</span>
-          </li>
-        ))}
+        {ends.value.map((e) => <EndRow key={e.n} of={e} />)}
       </ol>
     </section>
   )

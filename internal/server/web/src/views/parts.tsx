@@ -115,14 +115,14 @@ export async function copy(text: string): Promise<void> {
 }
 
 // Copy is a button that copies a text and confirms it.
-export function Copy({ text, label = 'Copy' }: { text: () => string | Promise<string>; label?: ComponentChildren }) {
+export function Copy({ text, label = 'Copy', name }: { text: () => string | Promise<string>; label?: ComponentChildren; name?: string }) {
   const [done, set] = useState(false)
   useEffect(() => {
     if (!done) return
     const timer = setTimeout(set, 2000, false)
     return () => clearTimeout(timer)
   }, [done])
-  return <Act always kind="quiet" label={done ? 'Copied' : label} act={async () => (await copy(await text()), set(true))} />
+  return <Act always kind="quiet" {...(name && !done ? { name } : {})} label={done ? 'Copied' : label} act={async () => (await copy(await text()), set(true))} />
 }
 
 // Facts are pairs of a name and a value; those without a value are left out.

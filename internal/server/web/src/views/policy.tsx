@@ -1,11 +1,10 @@
 // Policy: the retries of each policy and its end, as pictures on one logarithmic time scale.
-import { signal } from '@preact/signals'
-
 import type { Policy } from '../api'
 import { usePolled } from '../polled'
 import { roughly } from '../time'
 import { causes, plural } from '../words'
 import { Missing } from './parts'
+import { Plot } from './plot'
 
 export function Policies() {
   const [answer, failed] = usePolled<{ policies: Policy[] }>('policies')
@@ -53,32 +52,33 @@ function Row({ of: p, longest }: { of: Policy; longest: number }) {
   )
 }
 
-const height = 46
-const small = matchMedia('(max-width: 44rem)')
-const medium = matchMedia('(max-width: 62rem)')
-const fitting = (): number => (small.matches ? 300 : medium.matches ? 500 : 720) // drawn about as large as it is shown, so that its text can be read
-const width = signal(fitting())
-for (const m of [small, medium]) m.addEventListener('change', () => (width.value = fitting()))
 const marks = [1000, 10_000, 60_000, 600_000, 3_600_000, 8 * 3_600_000, 24 * 3_600_000, 7 * 24 * 3_600_000]
+
+const scale = (ms: number, longest: number): number => Math.log1p(ms / 500) / Math.log1p(longest / 500)
+const unscaled = (part: number, longest: number): number => Math.expm1(part * Math.log1p(longest / 500)) * 500
 
 // Picture draws a policy's retries over time.
 function Picture({ of: p, longest }: { of: Policy; longest: number }) {
-  const x = (ms: number) => 14 + (Math.log1p(ms / 500) / Math.log1p(longest / 500)) * (width.value - 40)
-  const end = x(endOf(p))
   const label = `${p.name}: ${plural(p.retries.length, 'retry', 'retries')}${p.unlimited ? ' and more' : ''}, ${ending(p)}`
+  const nearest = (at: number): string => {
+    const r = p.retries.reduce<Policy['retries'][number] | undefined>((best, r) => (best && Math.abs(scale(best.atMs, longest) - scale(at, longest)) <= Math.abs(scale(r.atMs, longest) - scale(at, longest)) ? best : r), undefined)
+    return r ? `Retry ${r.n} after ${roughly(r.atMs)}, having waited ${roughly(r.waitMs)}` : ''
+  }
+  const fitting = (most: number) => marks.filter((m) => m <= longest).filter((_, i) => most > 5 || i % 2 === 0)
   return (
-    <svg class="picture" viewBox={`0 0 ${width.value} ${height}`} role="img" aria-label={label}>
-      {marks.filter((m) => m <= longest).map((m, i) => (
-        <g key={m} class={i % 2 ? 'second' : ''}>
-          <path class="grid" d={`M${x(m).toFixed(1)} 4V30`} />
-          <text x={x(m)} y="43">{roughly(m)}</text>
-        </g>
-      ))}
-      <path class="run" d={`M${x(0)} 17H${end.toFixed(1)}`} />
-      <path class="call" d={`M${x(0)} 9v16`} />
-      {p.retries.map((r) => <circle key={r.n} cx={x(r.atMs).toFixed(1)} cy="17" r="3.5" />)}
-      {p.unlimited ? <path class="on" d={`M${(end + 8).toFixed(1)} 11l7 6-7 6`} /> : <path class="end" d={`M${(end + 8).toFixed(1)} 11h12v12h-12z`} />}
-    </svg>
+    <Plot label={label} height={64} from={0} to={longest} place={(ms) => 0.02 + 0.94 * scale(ms, longest)} unplace={(x) => unscaled(Math.max(0, (x - 0.02) / 0.94), longest)} ticks={(most) => fitting(most).map((m) => [m, roughly(m)])} read={nearest}>
+      {(s) => {
+        const [y, end] = [(s.top + s.bottom) / 2, s.x(endOf(p))]
+        return (
+          <>
+            <path class="run" d={`M${s.x(0)} ${y}H${end}`} />
+            <path class="call" d={`M${s.x(0)} ${y - 8}v16`} />
+            {p.retries.map((r) => <circle key={r.n} cx={s.x(r.atMs)} cy={y} r="3.5" />)}
+            {p.unlimited ? <path class="on" d={`M${end + 6} ${y - 6}l7 6-7 6`} /> : <path class="end" d={`M${end + 6} ${y - 6}h12v12h-12z`} />}
+          </>
+        )
+      }}
+    </Plot>
   )
 }
 

@@ -1,13 +1,16 @@
-// The latest requests that have ended, to search and filter.
+// Requests: what waiting has achieved, and the latest requests that have ended, to search and filter.
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 
 import type { Ended, Outcome } from '../api'
 import { part } from '../call'
 import { usePolled } from '../polled'
+import { upstreams } from '../store'
 import { dated, moment, roughly } from '../time'
-import { capital, count, outcomes, plural } from '../words'
+import { capital, count, held, outcomes, plural } from '../words'
 import { Missing, nameOf } from './parts'
+import { Setup } from './setup'
+import { Traffic } from './traffic'
 
 const text = signal('')
 const upstream = signal('')
@@ -28,7 +31,34 @@ function useSettled(value: string): string {
   return settled
 }
 
-export function Requests({ upstreams }: { upstreams: string[] }) {
+export function RequestsView() {
+  return (
+    <>
+      <header class="title">
+        <h1 tabIndex={-1}>Requests</h1>
+        <p>The latest requests, how they ended and how long they took. Prompts and answers are not shown.</p>
+      </header>
+      <Healthy />
+    </>
+  )
+}
+
+// Healthy is the view without its title. When nothing waits, the first view has it below a strip.
+export function Healthy({ strip }: { strip?: preact.ComponentChildren }) {
+  void upstreams.version.value
+  const [any, failed] = usePolled<{ all: number }>('requests?limit=1', pollTime)
+  if (!any) return <Missing what="The latest requests" failed={failed} />
+  const all = [...upstreams.all()]
+  if (any.all === 0 && all.every((u) => !u.lastSuccess)) return <Setup />
+  return (
+    <>
+      {strip ?? <><p class="saved lead">{held(all.flatMap((u) => u.saved ?? []))}</p><Traffic /></>}
+      <Latest upstreams={all.filter((u) => u.lastSuccess || u.state !== 'no-data').map((u) => u.name)} />
+    </>
+  )
+}
+
+function Latest({ upstreams }: { upstreams: string[] }) {
   const [all, showAll] = useState(false)
   const query = new URLSearchParams({ limit: String(all ? bound : shownAtFirst) })
   const words = useSettled(text.value.trim())

@@ -1,5 +1,6 @@
 // A turn: its messages and tools, its wait and its end.
 import { Component } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 
 import type { Decision, Wait } from '../api'
 import { part, post } from '../call'
@@ -7,12 +8,13 @@ import { Prose } from '../prose'
 import type { Received } from '../table'
 import { Countdown } from '../ticker'
 import { dated, roughly, seconds } from '../time'
-import { answer } from '../chat'
-import { lostAt } from '../store'
+import { answer, newInputId, send } from '../chat'
+import { writeAgain } from '../drafts'
+import { lostAt, mayAct } from '../store'
 import { needsApproval, type Item, type Message, type Tool, type Turn } from '../transcript'
 import { attempt, brokeOff, capital, causeOf, count, details, headline, plural, recovered, verb } from '../words'
 import { Move } from './move'
-import { Act, Images } from './parts'
+import { Act, Copy, Images } from './parts'
 
 interface Props {
   turn: Turn
@@ -30,13 +32,13 @@ export class TurnView extends Component<Props> {
     const { turn: t, conversation, last } = this.props
     return (
       <article class={`turn ${t.status}`} aria-label="Turn">
-        {t.items.map((i, n) => (needsApproval(i) && t.status === 'open' ? <Approval key={n} of={i} conversation={conversation} /> : <ItemView key={n} of={i} under={conversation ? 1 : 3} />))}
-        {t.wait ? <WaitView wait={t.wait} turn={t} conversation={conversation} /> : null}
+        {t.items.map((i, n) => (needsApproval(i) && t.status === 'open' ? <Approval key={n} of={i} conversation={conversation} /> : <ItemView key={n} of={i} under={conversation ? 1 : 3} conversation={conversation} />))}
+        {t.wait ? <WaitView wait={t.wait} conversation={conversation} /> : null}
         {t.status === 'open' && t.mcp && t.items.length < 2 ? <p class="note">▲ {t.mcp}</p> : null}
         {t.status === 'open' && !t.wait && t.retries ? <p class="good note">✓ {recovered(t.retries, t.waitedMs ?? 0)}</p> : null}
         {t.status === 'open' && !t.wait && !t.items.some((i) => needsApproval(i) || ('streaming' in i && i.streaming)) ? <Working /> : null}
         <End of={t} />
-        {last && (t.status === 'failed' || t.status === 'aborted') ? <p class="acts"><Act label="Try again" busy="Asking…" act={() => post(`conversations/${part(conversation)}/again`)} /></p> : null}
+        {last && (t.status === 'failed' || t.status === 'aborted') ? <p class="acts"><Act label="Retry now" busy="Asking…" act={() => post(`conversations/${part(conversation)}/again`)} /></p> : null}
       </article>
     )
   }
@@ -46,10 +48,10 @@ export class TurnView extends Component<Props> {
 const Working = () => <p class="aside working">{lostAt.value === null ? 'Working…' : ''}</p>
 
 // ItemView draws an item, below a heading of that level.
-function ItemView({ of: i, under }: { of: Item; under: number }) {
+function ItemView({ of: i, under, conversation }: { of: Item; under: number; conversation: string }) {
   switch (i.is) {
     case 'user':
-      return <div class="user"><p class="sr">You said:</p><p class="said">{i.text}</p><Images of={i.images} /></div>
+      return <UserMessage of={i} conversation={conversation} />
     case 'answer':
       return <Answer of={i} under={under} />
     case 'thought':
@@ -61,12 +63,30 @@ function ItemView({ of: i, under }: { of: Item; under: number }) {
   }
 }
 
+// UserMessage has the actions on what the user said: nothing is changed that was said, it is said again.
+function UserMessage({ of: m, conversation }: { of: Message; conversation: string }) {
+  const name = `: ${m.text.slice(0, 40)}`
+  return (
+    <div class="user-message">
+      <div class="user"><p class="sr">You said:</p><p class="said">{m.text}</p><Images of={m.images} /></div>
+      {conversation ? (
+        <p class="acts on-message">
+          <Copy text={() => m.text} name={`Copy${name}`} />
+          {mayAct() ? <button type="button" class="quiet" aria-label={`Edit${name}`} onClick={() => writeAgain(conversation, m.text)}>Edit</button> : null}
+          {m.images?.length ? null : <Act kind="quiet" label="Ask again" busy="Asking…" name={`Ask again${name}`} act={() => send(conversation, newInputId(), m.text, [])} />}
+        </p>
+      ) : null}
+    </div>
+  )
+}
+
 function Answer({ of: a, under }: { of: Message; under: number }) {
   return (
     <div class={a.streaming ? 'answer streaming' : 'answer'}>
       {a.late ? <p class="aside">… the beginning was streamed before this page was connected; the whole answer follows</p> : null}
       <Prose text={a.text} under={under} />
       {a.partial ? <p class="broke">{brokeOff}</p> : null}
+      {a.streaming || under > 1 ? null : <p class="acts on-message"><Copy text={() => a.text} label="Copy" name="Copy the answer" /></p>}
     </div>
   )
 }
@@ -79,8 +99,14 @@ const argumentsOf = (t: Tool): string => (typeof t.arguments === 'string' ? t.ar
 function Approval({ of: t, conversation }: { of: Tool; conversation: string }) {
   const title = 'approval-' + t.id
   const say = (d: Decision) => () => answer(conversation, t.id, d)
+  const self = useRef<HTMLElement>(null)
+  useEffect(() => { // the turn waits for an answer, but nothing is taken from a user who writes
+    const at = document.activeElement
+    const writes = at instanceof HTMLInputElement || at instanceof HTMLSelectElement || (at instanceof HTMLTextAreaElement && at.value !== '')
+    if (!writes) self.current?.focus()
+  }, [])
   return (
-    <section class="approval" aria-labelledby={title}>
+    <section class="approval" aria-labelledby={title} tabIndex={-1} ref={self}>
       <p class="sentence" id={title}>May <code>{t.name}</code> run?</p>
       <pre tabIndex={0} aria-label="Its arguments">{argumentsOf(t)}</pre>
       <p class="acts">
@@ -113,8 +139,8 @@ const Remaining = ({ of: w }: { of: Received<Wait> }) => (
   <> — {verb(w)} <Countdown due={w.received + w.remainingMs} at={w.due} />{w.opensAt ? '' : <>… <span class="aside">({attempt(w)})</span></>}</>
 )
 
-// WaitView shows the wait of a turn, with the buttons to end it.
-function WaitView({ wait: w, turn: t, conversation }: { wait: Received<Wait>; turn: Turn; conversation: string }) {
+// WaitView shows the wait of a turn, with the buttons to shorten it. *Stop* is below the field for messages.
+function WaitView({ wait: w, conversation }: { wait: Received<Wait>; conversation: string }) {
   const at = `conversations/${part(conversation)}/`
   return (
     <aside class="bubble" aria-label="The provider is failing, and the turn waits">
@@ -124,7 +150,6 @@ function WaitView({ wait: w, turn: t, conversation }: { wait: Received<Wait>; tu
         <p class="acts">
           <Act kind="first" label="Retry now" busy="Asking…" act={() => post(at + 'now')} />
           <Move conversation={conversation} title="this turn" />
-          <Act label="Stop" busy="Stopping…" act={() => post(at + 'stop', { turnId: t.id })} name="Stop this turn" />
         </p>
       ) : null}
     </aside>

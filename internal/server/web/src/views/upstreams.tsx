@@ -1,5 +1,8 @@
-// Upstreams: the state and the history of each, and what waiting has saved.
-import type { Cell, Upstream } from '../api'
+// Upstreams: the state of each, and what waiting has saved.
+import { useState } from 'preact/hooks'
+
+import type { Upstream } from '../api'
+import { alike } from '../groups'
 import { loaded, lostAt, upstreams } from '../store'
 import type { Received } from '../table'
 import { Countdown } from '../ticker'
@@ -13,6 +16,7 @@ export function Upstreams() {
   void upstreams.version.value
   const keys = upstreams.keys.value
   const unused = keys.filter((k) => isUnused(upstreams.peek(k)))
+  const shown = alike(keys.filter((k) => !unused.includes(k)), failsWith)
   return (
     <>
       <header class="title">
@@ -20,7 +24,8 @@ export function Upstreams() {
         <p>{lostAt.value === null ? 'Measured on the requests that pass through; no request is sent only to measure.' : 'As they were when last seen.'}</p>
       </header>
       {keys.length === 0 && loaded.value ? <Empty title="No upstream is configured" /> : null}
-      <div class="cards">{keys.filter((k) => !unused.includes(k)).map((k) => <Card key={k} name={k} />)}</div>
+      {shown.map((s) => (typeof s === 'string' ? null : <Alike key={s.reason} reason={s.reason} of={s.of} />))}
+      <div class="cards">{shown.map((s) => (typeof s === 'string' ? <Card key={s} name={s} /> : null))}</div>
       {unused.length > 0 ? (
         <section class="unused" aria-labelledby="unused">
           <h2 id="unused">No request so far</h2>
@@ -28,6 +33,37 @@ export function Upstreams() {
         </section>
       ) : null}
     </>
+  )
+}
+
+// failsWith returns the state and the reason of an upstream that fails, to find others like it; "": it does not.
+function failsWith(name: string): string {
+  const u = upstreams.peek(name)
+  const o = u?.outages.find((x) => !x.recovering)
+  return u && o && (u.state === 'waiting' || u.state === 'down') ? `${wordOf(u.state)}: ${causeOf(o)}` : ''
+}
+
+// Alike is many upstreams that fail for one reason: a line each, until it is opened.
+function Alike({ reason, of: names }: { reason: string; of: string[] }) {
+  return (
+    <section class={`alike ${upstreams.peek(names[0] ?? '')?.state}`} aria-label={`${plural(names.length, 'upstream')}: ${reason}`}>
+      <h2><Mark state={upstreams.peek(names[0] ?? '')?.state ?? 'waiting'} /><span>{plural(names.length, 'upstream')} <span class="aside">{reason}</span></span></h2>
+      <ul>{names.map((name) => <AlikeRow key={name} name={name} />)}</ul>
+    </section>
+  )
+}
+
+function AlikeRow({ name }: { name: string }) {
+  const [open, set] = useState(false)
+  const u = upstreams.row(name)?.value
+  if (!u) return null
+  return (
+    <li>
+      <details open={open} onToggle={(e) => set(e.currentTarget.open)}>
+        <summary><b>{nameOf(name)}</b><span><State of={u} /></span><span class="aside">{plural(u.waiting, 'call')}</span></summary>
+        {open ? <Card name={name} /> : null}
+      </details>
+    </li>
   )
 }
 
@@ -58,15 +94,13 @@ function Card({ name }: { name: string }) {
         <p class="state"><Mark state={u.state} /><State of={u} /></p>
       </header>
       <p class="words"><Reason of={u} /></p>
-      {u.state === 'no-data' && !(u.strip ?? []).some((c) => c.ok || c.failed) ? null : <Strip cells={u.strip ?? []} name={nameOf(u.name)} />}
-      <Spark cells={u.strip ?? []} />
       {u.vendor ? <p class="vendor">{vendorSays(u.vendor)}</p> : null}
       <Limits of={u.limits ?? []} />
       <Facts of={facts(u)} />
-      {u.saved && u.saved.calls > 0 ? <p class="saved">Held {plural(u.saved.calls, 'call')} through {plural(u.saved.outages, 'outage')} this week.</p> : null}
+      {u.saved && u.saved.outages > 0 ? <p class="saved">Held {plural(u.saved.calls, 'call')} through {plural(u.saved.outages, 'outage')} in the last day.</p> : null}
       <p class="acts">
         <Pausing of={u} />
-        {u.waiting > 0 && accepts(u, 'now') ? <Act label="Try now" busy="Asking…" act={actOn(u.name, 'now')} name={`Try now: ${nameOf(u.name)}`} /> : null}
+        {u.waiting > 0 && accepts(u, 'now') ? <Act label="Retry now" busy="Asking…" act={actOn(u.name, 'now')} name={`Retry now: ${nameOf(u.name)}`} /> : null}
       </p>
     </article>
   )
@@ -101,10 +135,10 @@ function facts(u: Upstream): [string, string | undefined | preact.ComponentChild
     ['First token', u.firstTokenMs === undefined ? undefined : roughly(u.firstTokenMs) + (u.firstTokenBeforeMs ? `, usually ${roughly(u.firstTokenBeforeMs)}` : '')],
     ['First byte within, learned', firstBytes(u)],
     ['Answers, last hour', u.samples ? count(u.samples) : undefined],
-    ['Retries that helped, this week', u.saved?.retries ? count(u.saved.retries) : undefined],
+    ['Retries that helped, last day', u.saved?.retries ? count(u.saved.retries) : undefined],
     ['Failed probes', o?.probes ? String(o.probes) : undefined],
     ['Failing', failing(u)],
-    ['Used by', u.source === 'conversations' ? 'conversations' : 'programs'],
+    ['Used by', u.source === 'conversations' ? 'conversations' : u.provider ? 'programs and conversations' : 'programs'],
     ['Address', u.base && <span class="address">{u.base}</span>],
   ]
 }
@@ -123,73 +157,4 @@ function failing(u: Upstream): string | undefined {
   if (o?.level === 'credential') return ['credential', o.model].filter(Boolean).join(' ')
   const models = (u.failing ?? []).filter(Boolean).join(', ')
   return models ? `model ${models}` : undefined
-}
-
-const cellWidth = 10 // its gap included
-const height = 36
-
-// Strip draws the last 24 hours, a quarter of an hour in each cell. A low bar: all calls passed; a middle
-// one: tries failed; a full one: calls were lost; a dot: no data.
-function Strip({ cells, name }: { cells: Cell[]; name: string }) {
-  if (cells.length === 0) return null
-  return (
-    <figure class="strip">
-      <svg viewBox={`0 0 ${cells.length * cellWidth} ${height}`} preserveAspectRatio="none" role="img" aria-label={summary(cells, name)}>
-        {cells.map((c, i) => <Bar key={i} of={c} x={i * cellWidth} tip={tip(c, cells.length - i)} />)}
-      </svg>
-      <figcaption><span>24 h ago</span><span class="legend"><i class="good" />passed<i class="amber" />tries failed<i class="bad" />calls lost<i class="mute" />no data</span><span>now</span></figcaption>
-    </figure>
-  )
-}
-
-function Bar({ of: c, x, tip: words }: { of: Cell; x: number; tip: string }) {
-  const tone = !c.ok && !c.failed && !c.lost ? 'mute' : c.lost ? 'bad' : c.failed || c.retried ? 'amber' : 'good'
-  const barHeight = { mute: 3, good: 14, amber: 24, bad: height }[tone]
-  return (
-    <g>
-      <rect x={x} y="0" width={cellWidth} height={height} class="catch" />
-      <rect x={x + 1} y={height - barHeight} width={cellWidth - 2} height={barHeight} class={tone} />
-      <title>{words}</title>
-    </g>
-  )
-}
-
-function tip(c: Cell, ago: number): string {
-  const when = ago === 1 ? 'the last quarter of an hour' : `${roughly(ago * 900_000)} ago`
-  if (!c.ok && !c.failed && !c.lost) return `${when}: no data`
-  const first = c.firstTokenMs ? `, first token ${roughly(c.firstTokenMs)}` : ''
-  return `${when}: ${c.ok ?? 0} passed, ${c.retried ?? 0} after retries, ${c.failed ?? 0} tries failed, ${c.lost ?? 0} calls lost${first}`
-}
-
-// summary describes the strip for screen readers.
-function summary(cells: Cell[], name: string): string {
-  const sum = (of: (c: Cell) => number | undefined) => cells.reduce((n, c) => n + (of(c) ?? 0), 0)
-  const bad = cells.filter((c) => c.failed).length
-  const none = cells.filter((c) => !c.ok && !c.failed && !c.lost).length
-  return `${name}, last 24 hours: ${sum((c) => c.ok)} passed, ${sum((c) => c.retried)} calls after retries, ${sum((c) => c.failed)} tries failed, ${sum((c) => c.lost)} calls lost; ` +
-    `failures in ${bad} of ${cells.length} quarters of an hour, no data in ${none}`
-}
-
-// Spark draws the time to the first token over the same hours, with gaps where there is no data.
-function Spark({ cells }: { cells: Cell[] }) {
-  const known = cells.map((c) => c.firstTokenMs ?? 0).filter(Boolean)
-  if (known.length < 2) return null // a dot says less than the number beside it
-  const longest = Math.max(...known)
-  let pen = 'M'
-  let path = ''
-  cells.forEach((c, i) => {
-    if (c.firstTokenMs === undefined) return void (pen = 'M')
-    const [x, y] = [i * cellWidth + cellWidth / 2, height - 3 - (c.firstTokenMs / longest) * (height - 8)]
-    path += `${pen}${x.toFixed(0)} ${y.toFixed(1)}`
-    if (pen === 'M') path += `h.1` // a single value is a dot
-    pen = 'L'
-  })
-  return (
-    <figure class="spark">
-      <svg viewBox={`0 0 ${cells.length * cellWidth} ${height}`} preserveAspectRatio="none" role="img" aria-label={`Time to the first token, ${roughly(longest)} at most`}>
-        <path d={path} />
-      </svg>
-      <figcaption>First token, up to {roughly(longest)}</figcaption>
-    </figure>
-  )
 }

@@ -1,0 +1,95 @@
+package api
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Program is a client with a loop of its own around its requests. Each has its own reasons to send a failed
+// request again, measured in docs/holding.md; X-Should-Retry is read by none of them but Claude Code.
+type Program uint8
+
+// The programs.
+const (
+	OtherClient Program = iota
+	ClaudeCode
+	Codex
+	GeminiCLI
+	QwenCode
+	Opencode    // and Kilo, which is made of it
+	VercelSDK   // of cline and many others
+	Pi          // goes by the words of an error, as opencode does
+	ContinueCLI // by words, some types and some statuses
+	Cline       // a vercelSDK that asks again after a stream without its last part
+)
+
+// Client identifies the client; its keepalive and its last error depend on it.
+type Client struct {
+	Agent      string // the User-Agent header
+	Originator string // the Originator header, with which Codex identifies itself
+	Model      string // the model that the request asks for
+
+	Told Program // that the request's body tells; otherClient: none
+}
+
+// Program returns the program that a client is.
+func (c Client) Program() Program {
+	if isCodex(c.Agent) || isCodex(c.Originator) {
+		return Codex
+	}
+	for _, known := range [...]struct {
+		prefix string
+		is     Program
+	}{
+		{"claude-cli/", ClaudeCode},
+		{"GeminiCLI", GeminiCLI},
+		{"QwenCode/", QwenCode},
+		{"opencode/", Opencode},
+		{"Kilo-Code/", Opencode},
+		{"ai-sdk/", VercelSDK},
+		{"pi (", Pi},
+	} {
+		if strings.HasPrefix(c.Agent, known.prefix) {
+			return known.is
+		}
+	}
+	return c.Told
+}
+
+// signs are how a body begins its instructions. Quoted in a text, their first quote would have a backslash.
+var signs = [...]struct {
+	text string
+	is   Program
+}{
+	{`:"You are an agent in the Continue CLI`, ContinueCLI},
+	{`:"You are an expert coding assistant operating inside pi,`, Pi},
+	{`:"You are Cline, an AI coding agent`, Cline},
+}
+
+// longestSign is what is kept of a part for a sign that continues in the next one.
+const longestSign = 64
+
+// WithBody returns the client with the agent that the body of its request tells, for those whose User-Agent is
+// that of an SDK. each calls its argument with the parts of the body until it returns false.
+func (c Client) WithBody(each func(func(part []byte) (more bool)) bool) Client {
+	if a := c.Program(); a != OtherClient && a != VercelSDK {
+		return c
+	}
+	var seam []byte // the end of the last part and the beginning of this one
+	each(func(part []byte) (more bool) {
+		seam = append(seam, part[:min(len(part), longestSign)]...)
+		for _, sign := range signs {
+			if bytes.Contains(part, []byte(sign.text)) || bytes.Contains(seam, []byte(sign.text)) {
+				c.Told = sign.is
+			}
+		}
+		seam = append(seam[:0], part[max(0, len(part)-longestSign):]...)
+		return c.Told == OtherClient
+	})
+	return c
+}
+
+func isCodex(name string) bool {
+	const codex = "codex"
+	return len(name) >= len(codex) && strings.EqualFold(name[:len(codex)], codex)
+}

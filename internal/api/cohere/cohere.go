@@ -1,0 +1,73 @@
+// Package cohere is Cohere's API, version 2 (docs: "Chat with streaming", "Errors").
+package cohere
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"github.com/ridethrough/ridethrough/internal/api"
+)
+
+// API returns Cohere's API, version 2 (docs: "Chat with streaming", "Errors").
+func API() *api.API { return chat }
+
+var chat = api.New(api.Definition{
+	Name:           "cohere",
+	IsRequest:      api.HasPathSuffix("/v2/chat"),
+	StreamForm:     api.Events,
+	Decode:         decode,
+	Forms:          []string{forms},
+	IsPlainContent: api.BeginsWith("event: content-delta\n"),
+	Prelude:        &prelude,
+	IsError:        isErrorMember,
+	Ping:           api.PingComment,
+	Comment:        api.PingComment,
+	AbortsOnError:  true, // its clients take the last event for an end, whatever its reason
+	Errors: api.ErrorFormat{
+		Body:  api.ErrorBody(forms, nil),
+		Event: func(_, message string) string { return errorEvent(message) },
+	},
+})
+
+// isFailure reports whether a finish reason is that of an answer that has failed.
+func isFailure(reason []byte) bool {
+	return string(reason) == `"ERROR"` || string(reason) == `"TIMEOUT"`
+}
+
+// isErrorMember reports whether a member makes a body an error: its message is a text and no object, or it
+// says that the answer has failed.
+func isErrorMember(key, value []byte) bool {
+	switch string(key) {
+	case "message":
+		return value[0] == '"'
+	case "finish_reason":
+		return isFailure(value)
+	}
+	return false
+}
+
+// errorEvent writes the event that ends a failed stream.
+func errorEvent(message string) string {
+	type delta struct {
+		Error  string `json:"error"`
+		Reason string `json:"finish_reason"`
+	}
+	data, _ := json.Marshal(struct {
+		Type  string `json:"type"`
+		Delta delta  `json:"delta"`
+	}{"message-end", delta{message, "ERROR"}})
+	return "event: message-end\ndata: " + string(data) + "\n\n"
+}
+
+var prelude = api.PreludeRules{Edit: renumber, Close: func(p *api.Position) []byte {
+	return api.EventFrame([]byte("content-end"), []byte(`{"type":"content-end","index":`+strconv.Itoa(p.Blocks-1)+`}`))
+}}
+
+// renumber raises the number of a block. Tool calls are numbered by themselves.
+func renumber(p *api.Position, name, data []byte) []byte {
+	if bytes.HasPrefix(api.EventName(name, data), []byte("content-")) {
+		return api.Shifted(data, "index", p.Base)
+	}
+	return data
+}

@@ -1,0 +1,6 @@
+package cohere
+
+import _ "embed"
+
+//go:embed encode.txt
+var forms string

@@ -1,0 +1,123 @@
+package api
+
+// FrameKind is what a frame of a stream, or a whole body, means.
+type FrameKind uint8
+
+// The kinds of frame. From Finish on, the answer may end.
+const (
+	Opening FrameKind = iota // nothing of the answer yet: a role, message_start, a ping, a comment
+	Content                  // something that the caller would see as an answer, or an unknown frame
+	Finish                   // content that completes the answer: a clean end may follow
+	Failure                  // an error in place of the answer
+	End                      // the terminator; alone it is no answer
+	Last                     // a terminator that is an answer by itself, since it repeats all of it
+)
+
+// FrameKind returns what one frame of a stream means. The frame is one of [Form.FrameLen] bytes; in the
+// form JSON it is the body.
+func (a *API) FrameKind(f Form, frame []byte) FrameKind {
+	if f == JSON {
+		return a.BodyKind(frame)
+	}
+	parts := a.Decode(f, frame)
+	return parts.frameKind()
+}
+
+// Decode returns what a frame says; in the form JSON it is the body.
+func (a *API) Decode(f Form, frame []byte) (parts Parts) {
+	name, data := Payload(f, frame)
+	switch {
+	case f == JSON:
+	case string(data) == "[DONE]", f == Array && string(data) == "]":
+		parts.Add(Part{Kind: EndPart})
+		return parts
+	case f == AWSEvents && isAWSError(frame), len(data) > 0 && data[0] != '{' && f != Events: // a page, or other text that is not JSON
+		parts.Add(Part{Kind: ErrorPart})
+		return parts
+	}
+	return a.is.Decode(name, data)
+}
+
+// Whole returns what a part that repeats blocks has in them. Each block, or the first of them, has the part's number, and
+// ends with a ClosePart.
+func (a *API) Whole(p *Part) (parts Parts) {
+	if a.is.Whole == nil {
+		return parts
+	}
+	return a.is.Whole(p.Text, max(p.Block, 1))
+}
+
+// ErrorText returns what a frame that is a Failure says, as text.
+func (a *API) ErrorText(f Form, frame []byte) []byte {
+	if f == AWSEvents {
+		return awsErrorText(frame)
+	}
+	return frame
+}
+
+// LaterFrameKind is FrameKind for a frame after content, where Opening and Content need not be told apart.
+// It recognizes plain content by how it begins and ends, at almost no cost, and parses the others.
+func (a *API) LaterFrameKind(f Form, frame []byte) FrameKind {
+	if a.is.IsPlainContent != nil && a.is.IsPlainContent(frame) {
+		return Content
+	}
+	return a.FrameKind(f, frame)
+}
+
+// SaysUnfinished reports whether a frame says that its answer has not finished. The terminator is no proper end of
+// it then, unless a frame that is a Finish comes before: relays put it behind whatever they have.
+func (a *API) SaysUnfinished(frame []byte) bool {
+	return a.is.SaysUnfinished != nil && a.is.SaysUnfinished(frame)
+}
+
+// EndsAnswer reports whether the rest of a stream that has ended, without the blank line or line end that
+// should close it, is a whole frame that ends the answer: its terminator, an error, or content that
+// completes it. Anything else may be half of a frame.
+func (a *API) EndsAnswer(f Form, rest []byte) bool {
+	if f == AWSEvents {
+		return false // it would be a whole one
+	}
+	_, data := Payload(f, rest)
+	if len(data) > 0 && data[0] == '{' {
+		if _, whole := inspectObject(data, nil); !whole {
+			return false
+		}
+	} else if string(data) != "[DONE]" {
+		return false
+	}
+	return a.FrameKind(f, rest) >= Finish
+}
+
+// BodyKind returns what the body of an answer that is not streamed means: Content for an answer, Failure
+// for an error or a page in its place, Opening for incomplete JSON.
+func (a *API) BodyKind(body []byte) FrameKind {
+	s := scanner{text: body}
+	first := s.peek()
+	failed, whole := inspectObject(body, a.is.IsError)
+	switch {
+	case first == 0:
+		return Opening
+	case first != '{' || failed:
+		return Failure
+	case !whole:
+		return Opening
+	}
+	return Content
+}
+
+// EventName returns an event's name, or the type in its data where a relay leaves the name out. An error
+// that names neither, which relays put into any API, is called "error" as well.
+func EventName(name, data []byte) []byte {
+	if len(name) > 0 {
+		return name
+	}
+	for key, value := range Members(data) {
+		switch {
+		case IsErrorMember(key, value):
+			return []byte("error")
+		case name == nil && string(key) == "type" && len(value) > 1 && value[0] == '"':
+			name = value[1 : len(value)-1]
+		}
+	}
+	return name
+}

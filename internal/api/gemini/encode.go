@@ -1,0 +1,6 @@
+package gemini
+
+import _ "embed"
+
+//go:embed encode.txt
+var forms string

@@ -1,0 +1,6 @@
+package lmstudio
+
+import _ "embed"
+
+//go:embed encode.txt
+var forms string

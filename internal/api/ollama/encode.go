@@ -1,0 +1,6 @@
+package ollama
+
+import _ "embed"
+
+//go:embed encode.txt
+var forms string

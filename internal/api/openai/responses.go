@@ -1,0 +1,108 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/api"
+)
+
+// Responses returns the Responses API of OpenAI (docs: "Streaming events").
+func Responses() *api.API { return responses }
+
+var responses = api.New(api.Definition{
+	Name:           "openai-responses",
+	IsRequest:      api.HasPathSuffix("/responses", "/responses/compact"),
+	StreamForm:     api.Events,
+	Unseen:         []string{"client_metadata", "metadata"}, // Codex's, in another order in each re-send (0.169.0); OpenAI's tags of a response
+	Decode:         decodeResponses,
+	Forms:          []string{sharedForms, responsesForms},
+	Whole:          decodeOutput,
+	IsPlainContent: isResponsesPlainContent,
+	Prelude:        &responsesPrelude,
+	Continuation:   func() api.Continuation { return new(responsesContinuation) },
+	Ping:           api.PingComment,
+	Comment:        api.PingComment,
+	Heartbeat:      responsesHeartbeat,
+	FinalEvent:     responsesFinalEvent,
+	Errors: api.ErrorFormat{
+		Body:  errorBody,
+		Event: responsesErrorEvents,
+		Other: "server_error",
+		Types: map[fault.Kind]string{
+			fault.Quota:       "insufficient_quota",
+			fault.RateLimited: "rate_limit_exceeded",
+			fault.Auth:        "authentication_error",
+			fault.Invalid:     "invalid_request_error",
+			fault.Refused:     "permission_error",
+			fault.TooLong:     "context_length_exceeded",
+		},
+	},
+})
+
+// isResponsesPlainContent recognizes deltas by the name, or by the type, which relays put first where they leave the name
+// out.
+func isResponsesPlainContent(frame []byte) bool {
+	const named, unnamed = "event: response.", `data: {"type":"response.`
+	var rest, end []byte
+	switch {
+	case bytes.HasPrefix(frame, []byte(named)):
+		rest, end = frame[len(named):], []byte("\n")
+	case bytes.HasPrefix(frame, []byte(unnamed)):
+		rest, end = frame[len(unnamed):], []byte(`"`)
+	default:
+		return false
+	}
+	kind, _, ok := bytes.Cut(rest, end)
+	return ok && bytes.HasSuffix(kind, []byte(".delta"))
+}
+
+// responsesHeartbeat is for Codex only, whose idle timer comments do not reset.
+func responsesHeartbeat(c api.Client) string {
+	if c.Program() != api.Codex {
+		return ""
+	}
+	return "event: keepalive\ndata: {\"type\":\"keepalive\",\"sequence_number\":0}\n\n"
+}
+
+// responsesFinalEvent is for clients that send the request again after any other error.
+func responsesFinalEvent(c api.Client, last *fault.Error, message string) (event []byte, cut bool) {
+	if (c.Program() == api.Codex || c.ReadsWords()) && last.Kind == fault.Invalid {
+		return []byte(responsesErrorEvents("invalid_prompt", message)), false
+	}
+	return nil, false
+}
+
+// responsesErrorEvents writes an error as the API does, twice: SDKs look for the first event, Codex for the
+// second. The first has everything in two places: the documentation uses one and the API the other.
+func responsesErrorEvents(kind, message string) string {
+	type detail struct {
+		Type    string  `json:"type,omitzero"`
+		Code    string  `json:"code"`
+		Message string  `json:"message"`
+		Param   *string `json:"param"`
+	}
+	type cause struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	type response struct {
+		ID     string   `json:"id"`
+		Object string   `json:"object"`
+		Status string   `json:"status"`
+		Error  cause    `json:"error"`
+		Output []string `json:"output"`
+	}
+	first, _ := json.Marshal(struct {
+		detail
+		Number int    `json:"sequence_number"`
+		Error  detail `json:"error"`
+	}{detail{"error", kind, message, nil}, 0, detail{kind, kind, message, nil}})
+	second, _ := json.Marshal(struct {
+		Type     string   `json:"type"`
+		Number   int      `json:"sequence_number"`
+		Response response `json:"response"`
+	}{"response.failed", 0, response{"", "response", "failed", cause{kind, message}, []string{}}})
+	return "event: error\ndata: " + string(first) + "\n\nevent: response.failed\ndata: " + string(second) + "\n\n"
+}

@@ -1,0 +1,150 @@
+package execcmd
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/cli/running"
+	"github.com/ridethrough/ridethrough/internal/terminal/display"
+	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/internal/text"
+)
+
+// lines reports waits on standard error where there is no terminal. CI systems end jobs that are silent.
+type lines struct {
+	to   io.Writer
+	past []episode
+
+	episode           // while calls wait
+	said    time.Time // when the last line was written
+	until   held      // the calls that had waited before
+}
+
+// episode is a period in which calls wait without a break.
+type episode struct {
+	began    time.Time
+	upstream string
+	cause    string // the last one; "": nothing waits
+	lasted   time.Duration
+	held     held
+}
+
+const lineEvery = 30 * time.Second
+
+// show writes a line at the first wait, at each change, every 30 seconds, and at the end.
+func (l *lines) show(waits map[int64]running.Wait, over held, now time.Time) {
+	if len(waits) == 0 {
+		l.over(over, now)
+		return
+	}
+	first := running.Soonest(slices.Collect(maps.Values(waits)))
+	first.Upstream, first.Cause = printable.Line(first.Upstream), printable.Line(cause(first))
+	switch {
+	case l.cause == "":
+		l.began, l.until = now, over
+	case l.upstream == first.Upstream && l.cause == first.Cause && now.Sub(l.said) < lineEvery:
+		return
+	}
+	l.upstream, l.cause, l.said = first.Upstream, first.Cause, now
+	line := first.Upstream + ": " + title(first, len(waits), now)
+	if waited := now.Sub(l.began); waited >= time.Second {
+		line += ", waiting for " + display.Duration(waited.Truncate(time.Second))
+	}
+	l.say(line)
+}
+
+func (l *lines) over(over held, now time.Time) {
+	if l.cause == "" {
+		return
+	}
+	l.held = held{calls: over.calls - l.until.calls, lost: over.lost - l.until.lost}
+	l.end(now)
+	e := l.past[len(l.past)-1]
+	after := " after " + display.Duration(max(time.Second, e.lasted))
+	if e.held.lost < e.held.calls {
+		l.say(e.upstream + " answers again" + after)
+	} else {
+		l.say(text.Count(e.held.lost, "call", "calls") + " ended without an answer" + after + ": " + e.cause)
+	}
+}
+
+// end records the episode that is over, or that still lasts as its program ends.
+func (l *lines) end(now time.Time) {
+	if l.cause != "" {
+		l.lasted = now.Sub(l.began)
+		l.past, l.episode = append(l.past, l.episode), episode{}
+	}
+}
+
+func (l *lines) say(line string) { fmt.Fprintln(l.to, "ridethrough: "+line) }
+
+// job is the CI job in which a program runs; zero: none.
+type job struct {
+	limit   time.Duration // the longest that a call may wait
+	summary string        // the file to which the job's summary is added; "": none
+	section bool          // its log has sections that can be folded, as GitLab's has
+}
+
+const (
+	jobWait    = 45 * time.Minute // where the system does not say when it ends a job; many do after an hour
+	jobReserve = 10               // a tenth of what is left stays for what follows a wait
+)
+
+// ciVariables are set in jobs of CI systems that may not set CI.
+var ciVariables = []string{"GITHUB_ACTIONS", "GITLAB_CI", "CIRCLECI", "JENKINS_URL", "BUILDKITE", "TF_BUILD", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID", "BITBUCKET_BUILD_NUMBER"}
+
+func jobOf(env func(string) string, now time.Time) job {
+	ci := env("CI")
+	set := ci != "" && ci != "0" && !strings.EqualFold(ci, "false")
+	if !set && !slices.ContainsFunc(ciVariables, func(name string) bool { return env(name) != "" }) {
+		return job{}
+	}
+	j := job{limit: jobWait, summary: env("GITHUB_STEP_SUMMARY"), section: env("GITLAB_CI") != ""}
+	seconds, err := strconv.Atoi(env("CI_JOB_TIMEOUT")) // GitLab's
+	began, other := time.Parse(time.RFC3339, env("CI_JOB_STARTED_AT"))
+	if err == nil && other == nil && seconds > 0 {
+		left := began.Add(time.Duration(seconds) * time.Second).Sub(now)
+		j.limit = max(time.Second, (left - left/jobReserve).Truncate(time.Second))
+	}
+	return j
+}
+
+// summarize adds the waits to the job's summary, or to its log as a section. It ignores a summary that cannot be
+// written: the program's result counts.
+func (j job) summarize(l *lines, said string) {
+	if len(l.past) == 0 {
+		return
+	}
+	if j.section {
+		now := time.Now().Unix()
+		fmt.Fprintf(l.to, "\x1b[0Ksection_start:%d:ridethrough[collapsed=true]\r\x1b[0KWhat ridethrough waited for\n%s\x1b[0Ksection_end:%d:ridethrough\r\x1b[0K\n", now, table(l.past), now)
+	}
+	if j.summary == "" {
+		return
+	}
+	file, err := os.OpenFile(j.summary, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return
+	}
+	_, _ = fmt.Fprintf(file, "### ridethrough\n\n%s\n\n%s\n", said, table(l.past))
+	_ = file.Close()
+}
+
+func table(past []episode) string {
+	var b strings.Builder
+	b.WriteString("| since | for | provider | cause | calls | lost |\n|---|---|---|---|---|---|\n")
+	for _, e := range past {
+		calls := max(1, e.held.calls)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %d |\n", e.began.UTC().Format("15:04:05 UTC"), display.Duration(max(time.Second, e.lasted)),
+			cell(e.upstream), cell(e.cause), calls, e.held.lost)
+	}
+	return b.String()
+}
+
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }

@@ -1,9 +1,0 @@
-package conform
-
-// Names returns the names of all checks.
-func Names() (all []string) {
-	for _, c := range checks {
-		all = append(all, c.name)
-	}
-	return all
-}

@@ -1,0 +1,312 @@
+package ratelimit
+
+import (
+	"math"
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/clock"
+)
+
+// Fleet carries news to the tables of other processes whose requests count for the same limits. It must neither block
+// nor call the table.
+type Fleet interface {
+	// Tell sends news about an upstream to the other tables, which Hear them.
+	Tell([]News)
+}
+
+// News is what a table tells the others about a key. It sends nothing while more than half of each limit is left.
+type News struct {
+	Key
+	Limits  []Stated      // those that hold requests back, as they are known
+	Spent   Amount        // let go since the last News
+	Demand  Amount        // let go of late, and waiting: by that the limits are divided; zero: nothing is known any more
+	Refused bool          // a limit that no answer states is lower than it seemed
+	Age     time.Duration // since it was told
+}
+
+// Stated is a limit as it is known now. It was seen when an answer has stated it.
+type Stated struct {
+	Limit
+	AtOnce bool // it comes back all at once at its reset
+}
+
+// Amount is what several requests cost.
+type Amount struct {
+	Requests float64
+	Cost
+}
+
+func (a *Amount) add(requests float64, c Cost) {
+	a.Requests += requests
+	a.Input += c.Input
+	a.Output += c.Output
+}
+
+// of returns what they cost in a unit.
+func (a Amount) of(u Unit) float64 {
+	if u == Requests {
+		return a.Requests
+	}
+	return a.Cost.of(u)
+}
+
+// bounded returns the amount within what can be meant.
+func (a Amount) bounded() Amount {
+	within := func(x float64) float64 { return min(max(x, 0), most) }
+	return Amount{within(a.Requests), Cost{within(a.Input), within(a.Output)}}
+}
+
+// times returns the amount times a number.
+func (a Amount) times(x float64) Amount {
+	return Amount{a.Requests * x, Cost{a.Input * x, a.Output * x}}
+}
+
+// fading is an amount that counts the less the older it is.
+type fading struct {
+	Amount
+	at time.Time
+}
+
+func (f *fading) now(now time.Time) Amount {
+	return f.times(math.Exp(-now.Sub(f.at).Seconds() / fades.Seconds()))
+}
+
+// add adds an amount at a time.
+func (f *fading) add(a Amount, now time.Time) {
+	f.Amount, f.at = f.now(now), now
+	f.Amount.add(a.Requests, a.Cost)
+}
+
+// The rules of limits that several tables have in common.
+const (
+	telling = time.Second      // between two News of an upstream
+	fades   = 20 * time.Second // a demand that was told so long ago counts for a third
+	fresher = time.Second / 2  // by so much another's statement must be, to be taken in place of one's own
+)
+
+// common is what an entry knows of the same one in the fleet.
+type common struct {
+	key    Key
+	sent   fading            // what has gone
+	queued Amount            // what waits
+	unsaid fading            // what has gone since the others were told
+	heard  map[string]fading // what each of them wants
+	due    bool              // they are to be told
+}
+
+// demand is by what tables divide a limit.
+func (e *entry) demand(now time.Time) Amount {
+	a := e.sent.now(now)
+	a.add(e.queued.Requests, e.queued.Cost)
+	return a
+}
+
+// enqueue counts a call that begins to wait, and dequeue one that has ended to.
+func (e *entry) enqueue(c *Call) { e.queued.add(1, c.cost) }
+
+func (e *entry) dequeue(c *Call) {
+	if e.queued.add(-1, Cost{-c.cost.Input, -c.cost.Output}); e.n == 0 {
+		e.queued = Amount{} // not what rounding leaves
+	}
+}
+
+// spend counts a call that goes. What went before a pause is in what answers have stated since.
+func (e *entry) spend(c *Call, now time.Time) {
+	e.dequeue(c)
+	e.sent.add(Amount{1, c.cost}, now)
+	if now.Sub(e.unsaid.at) > 2*telling {
+		e.unsaid.Amount = Amount{}
+	}
+	e.unsaid.Amount.add(1, c.cost)
+	e.unsaid.at = now
+}
+
+// link is what a table has of the fleet at an upstream.
+type link struct {
+	Fleet
+	at    time.Time // when they were told last
+	timer clock.Timer
+	due   []*entry
+}
+
+// Join has the table's limits of an upstream be one with those of the others.
+func (t *Table) Join(upstream string, f Fleet) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.links == nil {
+		t.links = map[string]*link{}
+	}
+	t.links[upstream] = &link{Fleet: f}
+}
+
+// Leave is the reverse of Join. It does nothing once another fleet was joined in place of this.
+func (t *Table) Leave(upstream string, f Fleet) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.links[upstream]
+	if l == nil || l.Fleet != f {
+		return
+	}
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	for _, e := range l.due {
+		e.due = false
+	}
+	l.due = nil // its timer may have ended just now
+	delete(t.links, upstream)
+}
+
+// near reports whether the others are to know: a limit is stated for which something waits, or of which less than half
+// is left.
+func (e *entry) near(now time.Time) bool {
+	for i := range e.limits[:e.known] {
+		if k := &e.limits[i]; k.rate > 0 && k.Name != learnedName && (e.n > 0 || k.leftAt(now) < k.limit/2) {
+			return true
+		}
+	}
+	return false
+}
+
+// tell has the others told of an entry: at once if they have heard nothing of late, or together with what comes until they
+// may be. mu is held.
+func (t *Table) tell(e *entry, now time.Time) {
+	l := t.links[e.key.Upstream]
+	if l == nil || e.due || e.unsaid.Requests == 0 && e.n == 0 || !e.near(now) {
+		return
+	}
+	e.due = true
+	l.due = append(l.due, e)
+	if in := l.at.Add(telling).Sub(now); in > 0 {
+		if l.timer == nil {
+			l.timer = clock.Or(t.Clock).AfterFunc(in, func() { t.tellDue(l) })
+		} else if len(l.due) == 1 {
+			l.timer.Reset(in)
+		}
+		return
+	}
+	t.sendDue(l, now)
+}
+
+// tellDue tells the others what is due, and again while something waits.
+func (t *Table) tellDue(l *link) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	sent := t.sendDue(l, now)
+	for _, e := range sent {
+		if e.n > 0 {
+			t.tell(e, now)
+		}
+	}
+}
+
+// sendDue sends what is due. mu is held.
+func (t *Table) sendDue(l *link, now time.Time) (sent []*entry) {
+	sent, l.due, l.at = l.due, nil, now
+	all := make([]News, len(sent))
+	for i, e := range sent {
+		e.due = false
+		all[i] = e.news(now)
+	}
+	if len(all) > 0 {
+		l.Tell(all)
+	}
+	return sent
+}
+
+// news returns what there is to tell.
+func (e *entry) news(now time.Time) News {
+	n := News{Key: e.key, Spent: e.unsaid.Amount, Demand: e.demand(now)}
+	e.unsaid.Amount = Amount{}
+	for i := range e.limits[:e.known] {
+		k := &e.limits[i]
+		if k.rate == 0 || k.Name == learnedName || now.Sub(k.Seen) > outdated {
+			continue
+		}
+		l := k.Limit
+		l.Remaining = k.leftAt(now)
+		l.Used = 1 - l.Remaining/l.Limit
+		if l.Reset = k.reset; l.Reset.IsZero() {
+			l.Reset = now.Add(time.Duration((k.limit - l.Remaining) / k.rate * float64(time.Second)))
+		}
+		n.Limits = append(n.Limits, Stated{l, !k.reset.IsZero()})
+	}
+	return n
+}
+
+// Hear takes in the news of another table. Its times are as of this process's clock.
+func (t *Table) Hear(from string, n News) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.links[n.Upstream] == nil {
+		return
+	}
+	if n.Spent, n.Demand = n.Spent.bounded(), n.Demand.bounded(); n.Age > 2*telling { // what it says has been spent is stated by now
+		n.Spent, n.Refused = Amount{}, false
+	}
+	now, e := t.now(), t.entry(n.Key)
+	if n.Refused {
+		e.learnLimit(0, now)
+	} else {
+		e.hear(from, n, now)
+	}
+	t.dispatch(e, now)
+}
+
+// hear takes in what another has sent and wants, and what its answers have stated.
+func (e *entry) hear(from string, n News, now time.Time) {
+	if e.heard == nil {
+		e.heard = map[string]fading{}
+	}
+	if e.heard[from] = (fading{n.Demand, now.Add(-n.Age)}); n.Demand == (Amount{}) {
+		delete(e.heard, from)
+	}
+	for i := range e.limits[:e.known] {
+		if k := &e.limits[i]; k.rate > 0 && k.Name != learnedName {
+			k.elsewhere(n.Spent.of(k.Unit), now)
+		}
+	}
+	for _, s := range n.Limits[:min(len(n.Limits), maxLimits)] {
+		if s.Limit.Limit <= 0 || s.Limit.Limit > most || s.Name == learnedName {
+			continue
+		}
+		s.Remaining, s.Used = min(max(s.Remaining, 0), s.Limit.Limit), min(max(s.Used, 0), 1)
+		k := &e.limits[e.place(s.Name)]
+		if k.rate > 0 && s.Seen.Sub(k.Seen) < fresher {
+			continue
+		}
+		k.set(s.Limit)
+		k.windowed.found = k.windowed.found || s.AtOnce
+		s.Seen = now
+		k.state(s.Limit, k.charged, time.Time{}, now)
+		k.left = max(0, k.left-e.unsaid.of(s.Unit))
+	}
+	e.review()
+}
+
+// elsewhere charges what another has sent within the time between two News, as far as it is not in what was stated
+// last.
+func (b *bucket) elsewhere(cost float64, now time.Time) {
+	if cost == 0 {
+		return
+	}
+	if b.others == nil {
+		b.others = new(history)
+	}
+	b.others.add(cost, now.Add(-telling/2))
+	unstated := min(1, max(0, now.Sub(b.asOf).Seconds()/telling.Seconds()))
+	b.take(cost*unstated, now)
+}
+
+// part returns which part of a limit is this table's; 1: no other wants some of it.
+func (e *entry) part(u Unit, now time.Time) float64 {
+	own, others := e.demand(now).of(u), 0.0
+	for _, f := range e.heard {
+		others += f.now(now).of(u)
+	}
+	if others == 0 {
+		return 1
+	}
+	return max(own/(own+others), 0.01)
+}
