@@ -13,7 +13,6 @@ import (
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
-	"github.com/ridethrough/ridethrough/transport"
 )
 
 // blackout is a provider that answers in two seconds, except during one outage.
@@ -88,31 +87,13 @@ func crowd(b *blackout, ask func(n int) error) (answered []time.Duration, failed
 	return answered, failed
 }
 
-// TestGateway_ThousandCallersShareOneOutage compares the gateway with callers that
-// retry on their own. The steady rate is 33 requests a second; under the race detector it is a tenth.
+// The steady rate is 33 requests a second; under the race detector it is a tenth.
 func TestGateway_ThousandCallersShareOneOutage(t *testing.T) {
 	const steady = callers / 30.0
-	type result struct {
-		inOutage, perMinute int
-		last                time.Duration
-		peak                int
-	}
-	measure := func(b *blackout, ask func(int) error) (r result) {
-		answered, failed := crowd(b, ask)
-		if failed > 0 || len(answered) < callers {
-			t.Errorf("%d failed, %d waited for the end", failed, len(answered))
-		}
-		r.inOutage = len(b.between(b.from, b.to))
-		r.perMinute = most(b.between(b.from.Add(10*time.Minute), b.to), time.Minute)
-		r.last = answered[len(answered)-1]
-		r.peak = most(b.between(b.to, b.to.Add(20*time.Minute)), time.Second)
-		return r
-	}
-	var shared, alone result
 	synctest.Test(t, func(t *testing.T) {
 		b := &blackout{}
 		g := newGateway(t, gateway.Config{Policy: policy.Patient(), Upstreams: everything(address("provider.test")), Base: b})
-		shared = measure(b, func(n int) error {
+		answered, failed := crowd(b, func(n int) error {
 			rec := &recorder{header: http.Header{}}
 			g.ServeHTTP(rec, request(t, n))
 			if rec.status != 200 {
@@ -120,34 +101,19 @@ func TestGateway_ThousandCallersShareOneOutage(t *testing.T) {
 			}
 			return nil
 		})
+		if failed > 0 || len(answered) < callers {
+			t.Fatalf("%d calls failed and %d waited for the end, want none and at least %d", failed, len(answered), callers)
+		}
+		if n := most(b.between(b.from.Add(10*time.Minute), b.to), time.Minute); n > 2 {
+			t.Errorf("%d requests in a minute of the outage, want 2 at most", n)
+		}
+		if last := answered[len(answered)-1]; last > time.Minute {
+			t.Errorf("the last waiter was answered after %v, want a minute at most", last)
+		}
+		if peak := most(b.between(b.to, b.to.Add(20*time.Minute)), time.Second); float64(peak) > 2*steady+1 {
+			t.Errorf("%d requests in a second after the outage, want %.0f at most", peak, 2*steady+1)
+		}
 	})
-	if !raced { // they are there to compare with, and send sixty thousand requests
-		synctest.Test(t, func(t *testing.T) {
-			b := &blackout{}
-			own := &transport.Transport{Base: b, Retry: retry.Retrier{Policy: policy.Patient()}}
-			alone = measure(b, func(n int) error {
-				resp, err := own.RoundTrip(request(t, n))
-				if err == nil {
-					_, err = io.Copy(io.Discard, resp.Body)
-					resp.Body.Close()
-				}
-				return err
-			})
-		})
-	}
-	t.Logf("%-22s %16s %16s", "", "one gateway", "own clocks")
-	t.Logf("%-22s %16d %16d", "requests in the outage", shared.inOutage, alone.inOutage)
-	t.Logf("%-22s %16d %16d", "most in a minute", shared.perMinute, alone.perMinute)
-	t.Logf("%-22s %16v %16v", "the last answer after", shared.last, alone.last)
-	t.Logf("%-22s %14d/s %14d/s", "peak after it", shared.peak, alone.peak)
-	switch {
-	case shared.perMinute > 2:
-		t.Errorf("%d requests in a minute of the outage", shared.perMinute)
-	case shared.last > time.Minute:
-		t.Errorf("the last waiter was answered after %v", shared.last)
-	case float64(shared.peak) > 2*steady+1:
-		t.Errorf("%d requests in a second after the outage", shared.peak)
-	}
 }
 
 // request is one of a caller's own.

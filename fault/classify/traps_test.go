@@ -206,7 +206,7 @@ func TestOf_HTTP2ResetsAreTransient(t *testing.T) {
 			protocols.SetUnencryptedHTTP2(true)
 			transport := &http.Transport{Protocols: protocols}
 			defer transport.CloseIdleConnections()
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			request, err := http.NewRequestWithContext(ctx, http.MethodPost, speakHTTP2(t, tt.frame), io.NopCloser(io.MultiReader()))
 			if err != nil {

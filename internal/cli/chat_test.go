@@ -95,6 +95,7 @@ func (c *chatTerminal) closeAndWait(want int) {
 func (c *chatTerminal) count(text string) int { return strings.Count(c.text(), text) }
 
 func TestChat_ServerConversationSurvivesTerminalAndServer(t *testing.T) {
+	t.Parallel()
 	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--replies", `529*3,say:"One.",529,say:"Two.",say:"Three."`)
 	data := t.TempDir()
 	env := []string{"ANTHROPIC_BASE_URL=" + provider.waitForLog(t, "simulating a provider")["url"].(string), "XDG_DATA_HOME=" + data, "HOME=" + t.TempDir()}

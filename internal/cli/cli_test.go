@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ridethrough/ridethrough/internal/cli"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
@@ -187,29 +188,29 @@ func logLines(t *testing.T, log io.Reader) chan map[string]any {
 // waitForLog waits for the line with a message.
 func (s process) waitForLog(t *testing.T, msg string) map[string]any {
 	t.Helper()
-	for line := range s.lines {
-		if line["msg"] == msg {
-			return line
-		}
-	}
-	t.Fatalf("the command ended without logging %q", msg)
-	return nil
+	return s.waitForLogs(t, msg)[msg]
 }
 
-// waitForLogs waits for the lines with several messages, in any order.
+// waitForLogs waits for the lines with several messages, in any order. It returns the last line of each that came
+// before all of them were there.
 func (s process) waitForLogs(t *testing.T, messages ...string) map[string]map[string]any {
 	t.Helper()
-	found := map[string]map[string]any{}
-	for line := range s.lines {
-		if msg, _ := line["msg"].(string); slices.Contains(messages, msg) {
-			found[msg] = line
-		}
-		if len(found) == len(messages) {
-			return found
+	found, logged := map[string]map[string]any{}, []map[string]any{}
+	for late := time.After(2 * time.Minute); len(found) < len(messages); {
+		select {
+		case line, more := <-s.lines:
+			if !more {
+				t.Fatalf("the command ended with only %d of the messages %q in its log: %v", len(found), messages, logged)
+			}
+			logged = append(logged, line)
+			if msg, _ := line["msg"].(string); slices.Contains(messages, msg) {
+				found[msg] = line
+			}
+		case <-late:
+			t.Fatalf("after two minutes only %d of the messages %q are in the log: %v", len(found), messages, logged)
 		}
 	}
-	t.Fatalf("the command ended with only %d of the messages %q in its log", len(found), messages)
-	return nil
+	return found
 }
 
 func TestServe_ForwardsAndShutsDown(t *testing.T) {

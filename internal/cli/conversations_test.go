@@ -122,6 +122,7 @@ func TestServe_AnswersBeforeTheFirstConversation(t *testing.T) {
 }
 
 func TestServe_TakesTheStoreOverWhenItIsFree(t *testing.T) {
+	t.Parallel()
 	data := "--data=" + t.TempDir()
 	first := start(t, "serve", "--listen", "127.0.0.1:0", data)
 	first.waitForLog(t, "conversations are available")
@@ -137,6 +138,7 @@ func TestServe_TakesTheStoreOverWhenItIsFree(t *testing.T) {
 
 // The gateway does not wait for the servers of its conversations, and uses them once they are there.
 func TestServe_StartedWhileNATSIsAway(t *testing.T) {
+	t.Parallel()
 	port := natstest.Ports(t, 1)[0]
 	s := start(t, "serve", "--listen", "127.0.0.1:0", "--nats", natstest.URL(port))
 	url := s.waitForLogs(t, "listening", "conversations are off until their store can be opened")["listening"]["url"].(string)

@@ -45,6 +45,7 @@ func exitCode(t *testing.T, err error) int {
 }
 
 func TestExec_ExitCodeIsTheProgram(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "no-program")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatalf("write: %v", err)
@@ -73,6 +74,7 @@ const obedient = `trap 'echo interrupted' INT; trap 'echo size $(stty size)' WIN
 grep -s SigIgn /proc/self/status; echo ready; while :; do sleep 0.1; done`
 
 func TestExec_TerminalAndSignalsAreTheProgram(t *testing.T) {
+	t.Parallel()
 	cmd := execCommand(t, nil, "--", "sh", "-c", obedient)
 	master, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 30, Cols: 100})
 	if err != nil {
@@ -151,6 +153,7 @@ func TestExec_UsesTheGatewayThatFits(t *testing.T) {
 // TestExec_OwnGatewayIsUnprotected has the configuration of a gateway that others reach. The program can neither trust
 // its certificate nor know its tokens.
 func TestExec_OwnGatewayIsUnprotected(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	certify(t, dir)
 	for name, lines := range map[string]string{
@@ -183,6 +186,7 @@ func TestExec_OwnGatewayIsUnprotected(t *testing.T) {
 
 // TestExec_CodexWithALoginNeedsNoConfiguration has a script in place of Codex.
 func TestExec_CodexWithALoginNeedsNoConfiguration(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"codex":     "#!/bin/sh\necho \"$2\"\nread line\n",

@@ -88,6 +88,7 @@ func TestServe_RequiresToken(t *testing.T) {
 
 // The pipe has no buffer and no reader.
 func TestServe_UnreadLogDelaysNoRequest(t *testing.T) {
+	t.Parallel()
 	_, unread := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())
 	provider := start(t, "simulator", "--listen", "127.0.0.1:0", "--then", "401")

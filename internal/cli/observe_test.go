@@ -183,6 +183,7 @@ func (o *observed) scraping(t *testing.T) string {
 }
 
 func TestTurns_EveryFaceHasTheSameMetricsAndSpans(t *testing.T) {
+	t.Parallel()
 	faces := map[string]func(t *testing.T, o *observed, env []string){
 		"run": func(t *testing.T, o *observed, env []string) {
 			if code, out, errs := run(t, env, "run", "--no-save", "-m", "main/large", "--metrics", o.scraping(t), "hello"); code != 0 || out != "It depends.\n" {

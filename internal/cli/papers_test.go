@@ -33,6 +33,7 @@ func script(t *testing.T, name string, args ...string) []byte {
 }
 
 func TestNotices_AreCurrent(t *testing.T) {
+	t.Parallel()
 	kept, err := os.ReadFile("../../THIRD_PARTY_NOTICES.txt")
 	if err != nil {
 		t.Fatalf("read: %v", err)
@@ -44,6 +45,7 @@ func TestNotices_AreCurrent(t *testing.T) {
 }
 
 func TestSBOM_ListsLinkedModules(t *testing.T) {
+	t.Parallel()
 	var bom struct {
 		BOMFormat, SpecVersion string
 		Metadata               struct {

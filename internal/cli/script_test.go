@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -26,6 +27,7 @@ import (
 
 // TestMain lets the test's program play every program of the scripts.
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // most tests wait for processes, which do little
 	testscript.Main(m, map[string]func(){
 		"ridethrough": func() { os.Exit(cli.Main()) },
 		"mcpserver":   serveTools,

@@ -57,6 +57,7 @@ func TestServe_FullDiskAnswers507UntilThereIsSpace(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a process")
 	}
+	t.Parallel()
 	disk := newSmallDisk(t)
 	// The first answer comes at once, the second one when the disk is full.
 	k := newTalks(t, filepath.Join(disk.dir, "data"), simulator.Script{

@@ -29,6 +29,7 @@ func certify(t *testing.T, dir string) *http.Client {
 }
 
 func TestServe_TLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	client := certify(t, dir)
 	path := write(t, dir, "c.yaml", "listen: 127.0.0.1:0\ntls: {cert: cert.pem, key: key.pem}\n")

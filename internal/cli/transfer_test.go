@@ -128,6 +128,7 @@ func feedIn(t *testing.T, env []string, in string, args ...string) (code int, ou
 var busy = llmtest.Fails(&fault.Error{Kind: fault.Overloaded, Status: 529, Message: "busy"})
 
 func TestImport_WaitingTurnKeepsItsTimeInAnotherDirectory(t *testing.T) {
+	t.Parallel()
 	old, fresh := t.TempDir(), t.TempDir()
 	var wait conversation.Wait
 	withStore(t, old, 2500*time.Millisecond, []llmtest.Answer{llmtest.Says("one"), busy}, func(h *conversation.Runner) {
@@ -160,6 +161,7 @@ func TestImport_WaitingTurnKeepsItsTimeInAnotherDirectory(t *testing.T) {
 
 // Only the test uses the servers.
 func TestImport_WaitingTurnKeepsItsTimeOnNATS(t *testing.T) {
+	t.Parallel()
 	s := natstest.Run(t, natstest.Options(t.TempDir()))
 	dir, env := t.TempDir(), []string{"RIDETHROUGH_NATS=" + s.ClientURL()}
 	var wait conversation.Wait

@@ -62,10 +62,7 @@ func requests(r *lab.Result, from, to int) float64 {
 // Ten gateways with ten thousand callers outlast two hours, and twenty minutes in which three of them do not reach
 // the others.
 func TestFleet_OfTenOutlastsTwoHoursAndAPartition(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates ten thousand callers")
-	}
-	sequential(t)
+	takesLong(t)
 	r := inGallery(t, "fleet-of-ten")["patient+breaker+fleet"]
 	if got := requests(r, 12, 80); got > 2.5 {
 		t.Errorf("%.2f probes a minute in the outage, want 2.5 at most", got)
@@ -128,10 +125,7 @@ func TestFleet_ClocksMayDiffer(t *testing.T) {
 
 // Ten gateways are within one limit, as one is, although their clocks differ.
 func TestFleet_OfTenKeepsOneLimit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates the callers of ten gateways")
-	}
-	sequential(t)
+	takesLong(t)
 	results := inGallery(t, "fleet-limits")
 	one, each := results["patient+breaker+admission+fleet"], results["patient+breaker+admission"]
 	if one.Answered != one.Calls || one.InVain > 20 || each.InVain < 5000 {

@@ -9,14 +9,23 @@ import (
 	"github.com/ridethrough/ridethrough/internal/lab"
 )
 
-var update = flag.Bool("update", false, "write docs/outages.md and its pictures")
+var (
+	update = flag.Bool("update", false, "write docs/outages.md and its pictures")
+	long   = flag.Bool("long", false, "also simulate the whole gallery, and thousands of callers: that takes minutes")
+)
+
+// takesLong skips a test of what scripts/soak simulations runs.
+func takesLong(t *testing.T) {
+	t.Helper()
+	if !*long && !*update {
+		t.Skip("takes a minute: scripts/soak simulations, or -args -long")
+	}
+	sequential(t)
+}
 
 // It simulates the whole gallery again.
 func TestGalleryFiles_AreThoseInDocs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates a dozen hours with seventeen policies")
-	}
-	sequential(t)
+	takesLong(t)
 	files, err := lab.GalleryFiles(t.Context())
 	if err != nil {
 		t.Fatalf("gallery files: %v", err)

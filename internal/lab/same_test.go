@@ -140,9 +140,7 @@ func compare(t *testing.T, simulated, real []time.Duration) {
 // It does the same with a socket and the real clock, with an outage of seconds
 // and waits that leave room for a busy machine.
 func TestRun_MatchesProductionOnRealClocks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes eight seconds of real time")
-	}
+	takesLong(t)
 	waits := []time.Duration{300 * time.Millisecond, 600 * time.Millisecond, 7 * time.Second}
 	how := lab.OwnStrategy("scaled", policy.Policy{Retries: 9, Backoff: policy.Backoff{Steps: waits}}, false)
 	s := config.Scenario{

@@ -3,7 +3,5 @@
 //
 // The tests are the *.test.mjs, which node runs. world.mjs starts the processes; fake.mjs is a server for states
 // that the real one does not reach on command. They need Chromium (Debian's, or the one in CHROMIUM) and
-// packages, and skip without them:
-//
-//	for p in test/browser test/npm internal/server/web; do npm ci --prefix $p --ignore-scripts; done
+// packages. scripts/soak browser installs those and runs all scenes; .ci/run has two of them. go test skips them.
 package browser

@@ -161,8 +161,9 @@ func forAgents(t *testing.T, test func(*testing.T, agent)) {
 // needs skips a test if the agent's package is not there.
 func (a agent) needs(t *testing.T) {
 	t.Helper()
+	wanted(t)
 	if _, err := os.Stat(filepath.Join(*agentsDir, "node_modules", a.program)); err != nil {
-		if os.Getenv(required) != "" && strings.HasPrefix(a.name, "codex") {
+		if strings.HasPrefix(a.name, "codex") {
 			t.Fatalf("the agent %s: %v", a.name, err)
 		}
 		t.Skipf("the agent is not there, see the package's documentation: %v", err)

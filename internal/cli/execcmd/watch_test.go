@@ -110,7 +110,7 @@ func TestWatch_CountsWhatWasHeld(t *testing.T) {
 	defer s.Close()
 	watched := watch(t.Context(), gateway{Gateway: running.Gateway{URL: s.URL, Token: "t0ken"}}, nowhere{})
 	<-done
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-time.After(time.Millisecond) {
 		watched.mu.Lock()
 		calls := watched.held.calls
 		watched.mu.Unlock()
