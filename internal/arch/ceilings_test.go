@@ -17,6 +17,7 @@ import (
 // lowered when work has made the house smaller. Raising one is an edit of its line, with the reason in that line.
 const (
 	maxLines        = 100272 // of Go without tests, all modules together; 430 since exec speaks in CI, a store is copied, its disk may fill, first words are answered, what waits has a screen with keys, and error forms are parsed once
+	maxMainLines    = 94787  // of them, those of the module that people import
 	maxPackages     = 101    // seven folders of APIs in place of two rooms; with a file that is no test, all modules together; test/beside is one
 	maxPackageLines = 4000
 )
@@ -24,7 +25,7 @@ const (
 // larger are the packages that may have more lines than maxPackageLines.
 var larger = map[string]int{
 	"conversation":          4740, // the log, the runner and the supervisor of turns
-	"gateway":               7100, // the five stations of a request are not apart yet
+	"gateway":               6900, // the five stations of a request are not apart yet
 	"internal/api":          4306, // what asks and answers alike at every API, and what writes an answer
 	"internal/terminal/tui": 5413, // screen and plain terminal
 }
@@ -59,6 +60,7 @@ var exported = map[string]int{
 // size is what the ceilings are about, of all modules together.
 type size struct {
 	lines    int
+	main     int // lines of the module in the repository's root
 	packages map[string]int // lines of each
 	names    map[string]int // that each public package exports
 }
@@ -72,6 +74,9 @@ func measure(modules map[string]tree) size {
 			}
 			pkg := path.Join(dir, s.pkg())
 			v.lines += s.lines
+			if dir == "." {
+				v.main += s.lines
+			}
 			v.packages[pkg] += s.lines
 			if public(pkg) {
 				v.names[pkg] += exports(s)
@@ -119,13 +124,14 @@ func exports(s source) (n int) {
 }
 
 // exceeds says which ceilings a size exceeds.
-func exceeds(v size, lines, packages int, larger, exported map[string]int) (broken []string) {
+func exceeds(v size, lines, main, packages int, larger, exported map[string]int) (broken []string) {
 	over := func(what string, got, most int) {
 		if got > most {
 			broken = append(broken, fmt.Sprintf("%s: %d, at most %d", what, got, most))
 		}
 	}
 	over("lines of Go without tests", v.lines, lines)
+	over("lines of the main module", v.main, main)
 	over("packages", len(v.packages), packages)
 	for _, pkg := range slices.Sorted(maps.Keys(v.packages)) {
 		most, named := larger[pkg]
@@ -158,24 +164,24 @@ func TestCeilings(t *testing.T) {
 		}
 	}
 	v := measure(modules)
-	t.Logf("%d lines of Go without tests in %d packages", v.lines, len(v.packages))
-	if broken := exceeds(v, maxLines, maxPackages, larger, exported); len(broken) > 0 {
+	t.Logf("%d lines of Go without tests, %d in the main module, %d packages", v.lines, v.main, len(v.packages))
+	if broken := exceeds(v, maxLines, maxMainLines, maxPackages, larger, exported); len(broken) > 0 {
 		t.Errorf("%s\nmake it smaller, or raise the figure in ceilings_test.go and say why in its line", strings.Join(broken, "\n"))
 	}
 }
 
 // TestCeilings_Exceeded breaks each of them once.
 func TestCeilings_Exceeded(t *testing.T) {
-	v := size{lines: 11, packages: map[string]int{"a": 5001, "b": 4001}, names: map[string]int{"a": 3, "b": 1}}
-	got := exceeds(v, 10, 1, map[string]int{"a": 5000}, map[string]int{"a": 2})
+	v := size{lines: 11, main: 6, packages: map[string]int{"a": 5001, "b": 4001}, names: map[string]int{"a": 3, "b": 1}}
+	got := exceeds(v, 10, 5, 1, map[string]int{"a": 5000}, map[string]int{"a": 2})
 	want := []string{
-		"lines of Go without tests: 11, at most 10", "packages: 2, at most 1", "lines of a: 5001, at most 5000",
+		"lines of Go without tests: 11, at most 10", "lines of the main module: 6, at most 5", "packages: 2, at most 1", "lines of a: 5001, at most 5000",
 		"lines of b: 4001, at most 4000", "exported names of a: 3, at most 2", "exported names of b: 1, at most 0",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if broken := exceeds(v, 11, 2, map[string]int{"a": 5001, "b": 4001}, map[string]int{"a": 3, "b": 1}); broken != nil {
+	if broken := exceeds(v, 11, 6, 2, map[string]int{"a": 5001, "b": 4001}, map[string]int{"a": 3, "b": 1}); broken != nil {
 		t.Errorf("at the ceilings: %q", broken)
 	}
 }

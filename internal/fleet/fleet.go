@@ -6,8 +6,8 @@
 // next sign of life that comes through, which says what others have missed. Clocks of replicas may differ: no message
 // has an instant, only durations. It has no goroutine: timers and the transport call it.
 //
-// Package fleet/sharing has the circuit breakers of replicas act as one, package fleet/storelink carries messages
-// over NATS, and [Network] within a process.
+// Package fleet/sharing has the circuit breakers of replicas act as one. The program's transport is a store's PubSub,
+// and [Network] is one within a process.
 package fleet
 
 import (
