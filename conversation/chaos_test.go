@@ -94,6 +94,7 @@ func (c dyingLease) unless(do func() error) error {
 // chaos is a provider, tools and runners that all fail at random.
 type chaos struct {
 	t      *testing.T
+	talks  int // conversations
 	engine store.Store
 
 	mu    sync.Mutex
@@ -205,16 +206,28 @@ func TestRunner_EveryAcceptedTurnIsSealedOnce(t *testing.T) { everyTurnIsSealed(
 // The same while conversations are paused and resumed at random, by processes of which half die with their record.
 func TestPause_EveryAcceptedTurnIsSealedOnce(t *testing.T) { everyTurnIsSealed(t, 1, 40) }
 
+// fewerSeeds returns how many seeds a test has: with -short one, since more tell the race detector nothing new.
+func fewerSeeds(n uint64) uint64 {
+	if testing.Short() {
+		return 1
+	}
+	return n
+}
+
 // everyTurnIsSealed runs 200 turns in chaos, once for each seed. In the first steps conversations are paused and
-// resumed.
+// resumed. With -short there are 40 turns, which under the race detector take seconds.
 func everyTurnIsSealed(t *testing.T, seeds uint64, pauses int) {
-	for seed := range seeds {
+	talks := 40
+	if testing.Short() {
+		talks = 8
+	}
+	for seed := range fewerSeeds(seeds) {
 		synctest.Test(t, func(t *testing.T) {
-			c := &chaos{t: t, engine: store.Memory(), dice: rand.New(rand.NewPCG(seed, 7))}
+			c := &chaos{t: t, talks: talks, engine: store.Memory(), dice: rand.New(rand.NewPCG(seed, 7))}
 			defer c.engine.Close(context.Background())
 			desk := conversation.New(conversation.Config{Store: c.engine})
 			accepted := map[string][]string{}
-			for n := range 40 {
+			for n := range talks {
 				id := fmt.Sprint("talk-", n)
 				if _, err := desk.Create(t.Context(), id, conversation.Settings{Title: id}); err != nil {
 					t.Fatalf("create: %v", err)
@@ -261,7 +274,7 @@ func (c *chaos) pauseSome(n int) {
 	for range 8 {
 		m := &dyingStore{Store: c.engine}
 		m.last.Store(c.roll(2) == 0)
-		r, id := conversation.New(conversation.Config{Store: m}), fmt.Sprint("talk-", c.roll(40))
+		r, id := conversation.New(conversation.Config{Store: m}), fmt.Sprint("talk-", c.roll(c.talks))
 		do := r.Pause
 		if c.roll(5) < 2 {
 			do = r.Resume

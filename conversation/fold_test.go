@@ -52,6 +52,9 @@ func TestGet_WriterSeesWhatReadersSee(t *testing.T) {
 
 // Readers of a long conversation that waits keep only where they are.
 func TestAttach_KeepsNoHistory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes hundreds of megabytes, one after the other")
+	}
 	s := store.Memory()
 	defer s.Close(context.Background())
 	var at store.Position

@@ -124,6 +124,9 @@ func TestSubmit_ProcessDiesBetweenImages(t *testing.T) {
 
 // The largest input is kept on a disk while its provider is down, and sent by the next process.
 func TestSubmit_ImagesOutlastTheProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes images of many megabytes to a file")
+	}
 	config := bolt.Config{Dir: t.TempDir(), Reserve: 1}
 	h := newFixture(t)
 	h.engine = opened(t, config)

@@ -81,7 +81,7 @@ func (h *fixture) ends(ids []string) map[turn.Status]int {
 
 // A process that dies again and again shortly after its start, for a reason of its own, fails no turn.
 func TestRunner_CrashLoopFailsNoTurn(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range fewerSeeds(3) {
 		synctest.Test(t, func(t *testing.T) {
 			dice := rand.New(rand.NewPCG(seed, 1))
 			h := newFixture(t)

@@ -165,7 +165,7 @@ func (c *chaos) havoc(over <-chan struct{}) {
 // Whatever users do while runners die: what was said is heard once, in the words
 // it was last put into, or taken back and never heard; and nothing is left.
 func TestRunner_RandomUserActionsLoseNothing(t *testing.T) {
-	for seed := range uint64(2) {
+	for seed := range fewerSeeds(2) {
 		synctest.Test(t, func(t *testing.T) {
 			c := &chaos{t: t, engine: store.Memory(), dice: rand.New(rand.NewPCG(seed, 11))}
 			defer c.engine.Close(context.Background())

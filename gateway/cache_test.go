@@ -278,6 +278,9 @@ func TestCache_SessionStaysWhereItsPromptIs(t *testing.T) {
 }
 
 func TestCache_FewAreKnown(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sends eleven hundred requests, one after the other")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		w := newHarness(t, policy.Patient(), simulator.Script{})
 		for i := range 1100 {

@@ -260,8 +260,12 @@ func TestDetached_JoinedAnswerThatBreaksOffEndsInAnError(t *testing.T) {
 }
 
 func TestDetached_ClientMayLeaveAtAnyMoment(t *testing.T) {
+	step := 457 * time.Millisecond
+	if testing.Short() {
+		step *= 5
+	}
 	for _, spool := range []gateway.Spool{{}, {Memory: 1}} {
-		for leaves := 100 * time.Millisecond; leaves < 11*time.Second; leaves += 457 * time.Millisecond {
+		for leaves := 100 * time.Millisecond; leaves < 11*time.Second; leaves += step {
 			synctest.Test(t, func(t *testing.T) {
 				p := aMessage()
 				for i := 1; i < len(p.parts)-1; i++ {

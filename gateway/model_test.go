@@ -137,7 +137,11 @@ func TestFailover_AsksForItsModel(t *testing.T) {
 
 func TestFailover_ModelOfALargeBody(t *testing.T) {
 	const block = 64 << 10
-	for _, at := range []int{block - 12, block - 9, block - 4, block, 5<<20 + 3} {
+	places := []int{block - 12, block - 9, block - 4, block, 5<<20 + 3}
+	if testing.Short() {
+		places = places[:4]
+	}
+	for _, at := range places {
 		synctest.Test(t, func(t *testing.T) {
 			w, m := newModels(t, "openai", map[string]roundTrip{"a-model-with-a-longer-name": answers},
 				gateway.Fallback{To: "one", Model: "a-model-with-a-longer-name", Kinds: busy})
