@@ -25,11 +25,12 @@ const (
 	CompleteOff      CompleteMode = "off"      // it ends with an error
 	CompleteLossless CompleteMode = "lossless" // it is asked for again while its client has been sent nothing that it keeps
 	CompleteText     CompleteMode = "text"     // besides, a text that breaks off is continued by another request, where the two join for certain
+	CompletePrefill  CompleteMode = "prefill"  // the same at servers that continue a turn of the model's, which repeat nothing: llama-server and Ollama
 )
 
 // CompleteModes returns all modes.
 func CompleteModes() []CompleteMode {
-	return []CompleteMode{CompleteLossless, CompleteText, CompleteOff}
+	return []CompleteMode{CompleteLossless, CompleteText, CompletePrefill, CompleteOff}
 }
 
 // maxAgain is how often one answer that breaks off is asked for again. Each time costs its tokens.
@@ -234,10 +235,11 @@ type continuation struct {
 
 // followText begins to follow an answer whose text may be continued.
 func (c *call) followText(f api.Form) {
-	if c.shared.at.CompleteFor(c.shared.at.model) != CompleteText {
+	if mode := c.shared.at.CompleteFor(c.shared.at.model); mode != CompleteText && mode != CompletePrefill {
 		return
 	}
 	if a := api.NewCompletion(c.dialect, f); a != nil {
+		a.Prefill = c.upstream.CompleteFor(c.parsed.Model) == CompletePrefill // who is asked for the rest first
 		c.completion.text = &continuation{Completion: a}
 		c.completion.prelude.Watch()
 	}
@@ -269,6 +271,12 @@ func (c *call) continues() bool {
 	c.completion.text.request, c.body = c.body, received{Body: body, own: true}
 	c.completion.prelude.Rejoin()
 	return true
+}
+
+// mayAsk reports whether a fallback may be sent the call's request. One that does not continue the model's turn would
+// begin another, which nothing tells from the rest.
+func (c *call) mayAsk(d destination) bool {
+	return !c.body.own || !c.completion.text.Prefilled() || d.CompleteFor(d.model) == CompletePrefill
 }
 
 // errUnjoined is the end of an answer whose text another one did not continue.

@@ -255,7 +255,7 @@ func newFailover(c *call) failover {
 	}
 	for _, to := range f.settings.fallback {
 		d := destination{upstream: c.setup.upstream(to.To), model: cmp.Or(to.Model, c.parsed.Model)}
-		if d.upstream != nil && d.api.answers(c.dialect, c.endpoint.path) && f.adds(&d) {
+		if d.upstream != nil && d.api.answers(c.dialect, c.endpoint.path) && c.mayAsk(d) && f.adds(&d) {
 			f.others, f.Hops = append(f.others, d), append(f.Hops, to.hop())
 		}
 	}

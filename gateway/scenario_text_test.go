@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
+	"github.com/ridethrough/ridethrough/policy"
 )
 
 // sixtyWords is the answer of the scenarios in which a stream breaks off.
@@ -128,6 +131,129 @@ func checkCompleted(t *testing.T, first, other string) {
 			t.Errorf("lossless: %d requests, want 1", n)
 		}
 	})
+}
+
+// TestComplete_PrefillOfOnesOwnServer has llama-server and Ollama continue the model's turn, with which the request ends.
+func TestComplete_PrefillOfOnesOwnServer(t *testing.T) {
+	chunk := func(text, finish string) string {
+		return fmt.Sprintf(`data: {"id":"c","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":%q},"finish_reason":%s}]}`+"\n\n", text, finish)
+	}
+	line := func(text, end string) string {
+		return fmt.Sprintf(`{"model":"m","message":{"role":"assistant","content":%q},"done":%s}`+"\n", text, end)
+	}
+	for _, row := range []struct{ api, path, media, first, second, says string }{
+		{
+			"openai", "/v1/chat/completions", "text/event-stream", chunk("It is a long", "null"),
+			chunk(" way to go.", "null") + chunk("", `"stop"`) + "data: [DONE]\n\n", `"continue_final_message":true,"add_generation_prompt":false`,
+		},
+		{
+			"ollama", "/api/chat", "application/x-ndjson", line("It is a long", "false"),
+			line(" way to go.", "false") + line("", `true,"done_reason":"stop"`), "",
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var asked []string
+			h := newHarnessWith(t, gateway.Config{
+				Policy:    policy.Interactive(),
+				Upstreams: []gateway.Upstream{{Name: "own", API: row.api, Base: address("own.test"), NoKey: true, Complete: gateway.CompletePrefill}},
+				Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+					body, _ := io.ReadAll(req.Body)
+					if asked = append(asked, string(body)); len(asked) == 1 {
+						return says(200, row.first, "Content-Type", row.media)(req)
+					}
+					return says(200, row.second, "Content-Type", row.media)(req)
+				}),
+			})
+			_, text, err := h.get(row.path, gpt)
+			read := strings.Join(contents.FindAllString(text, -1), "")
+			read = strings.NewReplacer(`"content":"`, "", `"`, "").Replace(read)
+			if read != "It is a long way to go." || err != nil || len(asked) != 2 || strings.Contains(text, `"error"`) {
+				t.Fatalf("%s: got %q of %q, %v, %d requests; want the whole answer after two", row.api, read, text, err, len(asked))
+			}
+			if said := `{"role":"assistant","content":"It is a long"}]`; !strings.Contains(asked[1], said) || !strings.Contains(asked[1], row.says) {
+				t.Errorf("%s: the second request is %s, want in it %s and %s", row.api, asked[1], said, row.says)
+			}
+		})
+	}
+}
+
+// contents are the texts in the chunks of an answer.
+var contents = regexp.MustCompile(`"content":"[^"]*"`)
+
+// TestComplete_PrefillThatIsRefused has the error that llama-server has had for models that reason.
+func TestComplete_PrefillThatIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const refused = `400;body="{\"error\":{\"code\":400,\"message\":\"Assistant response prefill is incompatible with enable_thinking.\",\"type\":\"invalid_request_error\"}}"`
+		s, m := newTextScenario(t, gateway.CompletePrefill, "cut:40, then "+refused, "ok, then ok")
+		a := s.call(gpt, 130*time.Second)
+		text, done := wordsOf(t, a.text)
+		if done || text == "" || !strings.HasPrefix(sixtyWords, text) || !strings.Contains(a.text, `"error"`) {
+			t.Errorf("got %q, done %t, %v; want a part and an error", text, done, a.err)
+		}
+		if n := len(m[primary].Requests()); n != 2 {
+			t.Errorf("%d requests, want 2", n)
+		}
+	})
+}
+
+// TestComplete_PrefillIsForServersThatContinue has an upstream that cuts its answer, or has none, and then refuses its key,
+// and a fallback. Which request asks for the rest depends on the modes of both.
+func TestComplete_PrefillIsForServersThatContinue(t *testing.T) {
+	for _, row := range []struct {
+		name, one, two string // what they answer
+		first, next    gateway.CompleteMode
+		asked          string
+		whole          bool
+	}{
+		{"both continue", "cut:40", "ok", gateway.CompletePrefill, gateway.CompletePrefill, "one, one prefilled, two prefilled", true},
+		{"the fallback does not", "cut:40", "ok", gateway.CompletePrefill, gateway.CompleteText, "one, one prefilled", false},
+		{"neither does", "cut:40", "ok", gateway.CompleteText, gateway.CompleteText, "one, one asked, two asked", true},
+		{"the fallback alone does", "cut:40", "ok", gateway.CompleteText, gateway.CompletePrefill, "one, one asked, two asked", true},
+		{"the answer is the fallback's, which alone does", "401", "cut:40", gateway.CompleteText, gateway.CompletePrefill, "one, two, one asked, two asked", true},
+		{"the answer is the fallback's, and both do", "401", "cut:40", gateway.CompletePrefill, gateway.CompletePrefill, "one, two, one prefilled, two prefilled", true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			one := simulator.New(simulator.Script{Replies: replies(t, row.one), Then: replies(t, "401")[0], Answer: sixtyWords})
+			two := simulator.New(simulator.Script{Replies: replies(t, row.two), Then: replies(t, "ok")[0], Answer: sixtyWords})
+			defer func() { _, _ = one.Close(), two.Close() }()
+			var asked []string
+			at := func(name string, p *simulator.Provider) roundTrip {
+				return func(req *http.Request) (*http.Response, error) {
+					body, _ := io.ReadAll(req.Body)
+					switch {
+					case strings.Contains(string(body), "continue_final_message"):
+						name += " prefilled"
+					case strings.Contains(string(body), "was interrupted"):
+						name += " asked"
+					}
+					asked = append(asked, name)
+					req.Body = io.NopCloser(strings.NewReader(string(body)))
+					return p.Transport().RoundTrip(req)
+				}
+			}
+			h := newHarnessWith(t, gateway.Config{
+				Policy: policy.Interactive(),
+				Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+					if req.URL.Host == "one.test" {
+						return at("one", one)(req)
+					}
+					return at("two", two)(req)
+				}),
+				Upstreams: []gateway.Upstream{
+					{Name: "one", API: "openai", Base: address("one.test"), NoKey: true, Complete: row.first, Fallback: []gateway.Fallback{{To: "two", Kinds: fault.Set(0).With(fault.Auth)}}},
+					{Name: "two", API: "openai", Base: address("two.test"), NoKey: true, Complete: row.next},
+				},
+			})
+			_, stream, err := h.get("/v1/chat/completions", gpt)
+			text, done := wordsOf(t, stream)
+			if got := strings.Join(asked, ", "); got != row.asked {
+				t.Errorf("%s: asked %s, want %s", row.name, got, row.asked)
+			}
+			if done != row.whole || row.whole && text != sixtyWords || !strings.HasPrefix(sixtyWords, text) {
+				t.Errorf("%s: got %q, done %t, %v; want the whole answer: %t", row.name, stream, done, err, row.whole)
+			}
+		})
+	}
 }
 
 // TestLiteLLM_TurnedOffStaysOff is LiteLLM's #19077: a request that had forbidden it was continued all the same. It

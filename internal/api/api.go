@@ -40,6 +40,7 @@ type Definition struct {
 	Forms []string // what it writes, as of [ParseForms]
 
 	Continuation func() Continuation // nil: a text that breaks off is not continued
+	Prefills     bool                // it has servers that continue a turn of the model's with which a request ends
 
 	Ping               func(state string) string                                                  // between events
 	PingCRLF           string                                                                     // between events whose lines end with CRLF; "": as Ping

@@ -27,7 +27,12 @@ func (o Obstacle) Error() string { return "it cannot be continued: " + string(o)
 // does not, nothing of it is shown. What cannot be joined without a doubt, such as JSON, citations or an answer with a
 // tool call, is refused with an [Obstacle]. It is for one goroutine.
 type Completion struct {
+	// Prefill, set before Continue, says that the server continues the model's turn with which a request ends, so
+	// that nothing is asked and repeated. APIs without such servers ask all the same.
+	Prefill bool
+
 	api         Continuation
+	prefills    bool // the API has such servers
 	decode      func(name, data []byte) Parts
 	form        Form
 	Blocks      [][]byte // the text that was shown, in the blocks that the API divides it into
@@ -63,7 +68,7 @@ func NewCompletion(a *API, f Form) *Completion {
 	if f == JSON || a.is.Continuation == nil {
 		return nil
 	}
-	return &Completion{form: f, api: a.is.Continuation(), decode: a.is.Decode}
+	return &Completion{form: f, api: a.is.Continuation(), prefills: a.is.Prefills, decode: a.is.Decode}
 }
 
 // Shown notes what the client has been sent, in parts that may end inside a frame. It keeps nothing of them but
@@ -253,7 +258,7 @@ func (a *Completion) Continue(request []byte) ([]byte, error) {
 	if why := a.api.Check(body, shown); why != "" {
 		return nil, why
 	}
-	f, err := newFinder(shown, a.Closed)
+	f, err := newFinder(shown, a.Closed, a.Prefill && a.prefills)
 	if err != nil {
 		return nil, err
 	}
@@ -266,6 +271,9 @@ func (a *Completion) Continue(request []byte) ([]byte, error) {
 	a.rest, a.partial = &Second{Rest: Rest{finder: f}, Completion: a, turns: t}, nil
 	return body.JSON(), nil
 }
+
+// Prefilled reports whether the request of the latest Continue ends with the model's turn.
+func (a *Completion) Prefilled() bool { return a.rest != nil && a.rest.finder.direct }
 
 // Add takes the next bytes of the second answer and returns what the client is sent in their place, which may
 // be nothing. It returns [ErrNoSeam] if the second answer does not continue the first: then nothing of it has
@@ -316,6 +324,10 @@ func (a *Completion) turns(f *finder) (t Turns) {
 		t.used += Tokens(string(b))
 	}
 	t.used = max(t.used, a.Stated)
+	if f.direct {
+		t.Blocks[len(t.Blocks)-1] = f.whole
+		return t
+	}
 	t.Ask, t.repeats = askFor(f.anchor), Tokens(f.anchor)
 	return t
 }

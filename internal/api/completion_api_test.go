@@ -75,6 +75,17 @@ func apis() []anAPI {
 	}
 }
 
+// allWays returns the APIs, and those once more whose servers continue the model's turn.
+func allWays() []anAPI {
+	rows := apis()
+	for _, name := range []string{"openai-chat", "ollama"} {
+		at := Continuation(name)
+		at.name += "-prefill"
+		rows = append(rows, at)
+	}
+	return rows
+}
+
 // wrapped returns a request of Google's API as Code Assist has it, to which the simulator does not speak.
 func wrapped(request string) string {
 	return `{"model":"gemini-2.5-pro","project":"p","user_prompt_id":"u","request":` + request + `}`
@@ -169,7 +180,7 @@ var answers = []simulator.Say{
 // TestCompletion_ContinuesBehindEveryFrame lets a stream of each API break off behind each of its frames. What
 // the client reads in all must be the whole answer, once.
 func TestCompletion_ContinuesBehindEveryFrame(t *testing.T) {
-	for _, row := range apis() {
+	for _, row := range allWays() {
 		for i, say := range answers {
 			t.Run(fmt.Sprintf("%s/%d", row.name, i), func(t *testing.T) {
 				p := simulator.New(simulator.Script{Then: say})
@@ -205,7 +216,7 @@ func TestCompletion_ContinuesBehindEveryFrame(t *testing.T) {
 
 // TestCompletion_IsContinuedTwice lets the rest break off as well, behind each of its frames.
 func TestCompletion_IsContinuedTwice(t *testing.T) {
-	for _, row := range apis() {
+	for _, row := range allWays() {
 		t.Run(row.name, func(t *testing.T) {
 			p := simulator.New(simulator.Script{Then: answers[0]})
 			defer func() { _ = p.Close() }()
@@ -215,6 +226,9 @@ func TestCompletion_IsContinuedTwice(t *testing.T) {
 			for n := 1; n < len(whole)/2; n++ {
 				a, shown := row.follow(first)
 				shown = append(shown, row.add(t, a, row.ask(t, p, row.continued(t, a))[:n])...)
+				if row.read(t, shown).text == want.text {
+					break // all is said, and nothing follows that could tell
+				}
 				shown = append(shown, row.rest(t, a, row.ask(t, p, row.continued(t, a)))...)
 				got := row.read(t, shown)
 				checkReading(t, fmt.Sprintf("the rest cut behind frame %d", n), got, want)
@@ -264,6 +278,7 @@ func (row anAPI) ask(t *testing.T, p *simulator.Provider, body string) (frames [
 // follow returns an answer whose client has been sent some frames.
 func (row anAPI) follow(frames [][]byte) (*api.Completion, [][]byte) {
 	a := api.NewCompletion(row.dialect, row.form)
+	a.Prefill = strings.HasSuffix(row.name, "-prefill")
 	a.Shown(bytes.Join(frames, nil))
 	return a, append([][]byte(nil), frames...)
 }

@@ -246,6 +246,66 @@ func TestCompletion_RequestMayEndWithTheSystem(t *testing.T) {
 	}
 }
 
+// TestCompletion_Prefill has servers continue the model's turn.
+func TestCompletion_Prefill(t *testing.T) {
+	for name, want := range map[string]string{
+		"openai-chat": `{"role":"assistant","content":"` + shownText + `"}],"continue_final_message":true,"add_generation_prompt":false}`,
+		"ollama":      `{"role":"assistant","content":"` + shownText + `"}]}`,
+		"anthropic":   `"}]}]}`,
+	} {
+		at := Continuation(name)
+		a := api.NewCompletion(at.dialect, at.form)
+		a.Prefill = true
+		a.Shown([]byte(stopped[name]))
+		body, err := a.Continue([]byte(`{"messages":[{"role":"user","content":"Hi"}]}`))
+		asks := strings.Contains(string(body), "ending")
+		if err != nil || !strings.HasSuffix(string(body), want) || asks != (name == "anthropic") || a.Prefilled() == asks {
+			t.Errorf("%s: got %s, prefilled %t, and %v, want the end %s", name, body, a.Prefilled(), err, want)
+		}
+	}
+}
+
+// TestCompletion_PrefillShowsTheRestOnce has servers answer a request that ends with the model's turn, letter by letter.
+func TestCompletion_PrefillShowsTheRestOnce(t *testing.T) {
+	for _, row := range []struct{ name, shown, second, want string }{
+		{"the rest", shownText, " it closes.", " it closes."},
+		{"a text that repeats itself later", shownText, ". It closes; " + shownText, ". It closes; " + shownText},
+		{"the beginning once more, which differs soon", shownText, "The circuit", "The circuit"},
+		{"all that was shown, which the server echoes", shownText, shownText + " it closes.", " it closes."},
+		{"a server that starts over", shownText, shownText[:50] + " while it waits.", ""},
+		{"the end once more", shownText, shownText[20:] + " it closes.", ""},
+		{"a template that begins another turn", shownText, "\n\nit closes.", ""},
+		{"white space at the seam, shown", shownText + " \n", " \n it closes.", " it closes."},
+		{"white space at the seam is another", shownText + "\n", " it closes.", ""},
+		{"nothing", shownText, "", ""},
+		{"a few words", "I will look", " into it.", " into it."},
+		{"the same letters", "ha", "haha!", "haha!"},
+	} {
+		at := Continuation("openai-chat")
+		a := api.NewCompletion(at.dialect, at.form)
+		a.Prefill = true
+		a.Shown(chatChunk("one", row.shown, ""))
+		if body, turn := at.continued(t, a), strings.TrimSpace(row.shown)+`"}]`; !strings.Contains(body, turn) {
+			t.Errorf("%s: got the request %s, want in it the turn %s", row.name, body, turn)
+		}
+		var read []byte
+		frames := [][]byte{chatChunk("two", "", "")}
+		for _, r := range row.second {
+			frames = append(frames, chatChunk("two", string(r), ""))
+		}
+		for _, f := range append(frames, chatChunk("two", "", "stop")) {
+			send, err := a.Add(f)
+			if err != nil {
+				break
+			}
+			read = append(read, send...)
+		}
+		if got := chatText(t, read); got != row.want {
+			t.Errorf("%s: got %q, want %q", row.name, got, row.want)
+		}
+	}
+}
+
 // TestCompletion_OtherFormsAreNotContinued has none for what is not streamed, and for APIs without a rule.
 func TestCompletion_OtherFormsAreNotContinued(t *testing.T) {
 	for _, row := range []struct {

@@ -23,6 +23,9 @@ const (
 // has to begin with the end of the first: nothing but white space may stand before it, and it must be long
 // enough to occur once. Or it repeats the first from its beginning, each byte of it, as a server does that answers alike
 // to the same question. What follows is then the rest, byte by byte. Anything else is no seam.
+//
+// A server that continues the model's turn repeats nothing but white space at its end, which it is not sent, as
+// templates remove it. All that follows is the rest, unless the server starts over.
 type finder struct {
 	whole  string // the original, without the white space at its end
 	shown  string // normal, without the white space at its end
@@ -31,6 +34,7 @@ type finder struct {
 	anchor string // what the model is asked to repeat, in the original
 	Closed bool   // the text is whole: what follows is no text
 	fenced bool   // the text ends inside a block of code
+	direct bool   // the second answer is the rest, without a repetition
 	text   string // of the second answer, withheld
 	other  bool   // the text is not the beginning of whole
 }
@@ -44,17 +48,22 @@ const (
 	seamLost
 )
 
-// newFinder returns the finder for a text that was shown. It returns an [Obstacle] if the text's end does not identify
-// it.
-func newFinder(shown string, closed bool) (finder, error) {
+// newFinder returns the finder for a text that was shown. prefill says that the server continues the model's turn.
+// It returns an [Obstacle] if the text's end must identify it and does not.
+func newFinder(shown string, closed, prefill bool) (finder, error) {
 	core := strings.TrimRightFunc(shown, unicode.IsSpace)
 	n := normalize(core).trimmed()
 	f := finder{whole: core, shown: n.text, space: shown[len(core):], Closed: closed, fenced: inFence(shown)}
 	last := f.setStarts()
-	if last < 0 {
+	f.direct = prefill && core != "" && !closed
+	switch {
+	case f.direct:
+		f.anchor = core
+	case last < 0:
 		return f, Obstacle("the end of its text is too short, or occurs more than once")
+	default:
+		f.anchor = shown[n.start[last]:]
 	}
-	f.anchor = shown[n.start[last]:]
 	if strings.Contains(f.anchor, halfCharacter) || !utf8.ValidString(f.anchor) {
 		return f, Obstacle("it broke off inside a character")
 	}
@@ -110,8 +119,9 @@ func (f *finder) add(part string) (rest string, v verdict) {
 	return "", v
 }
 
-// repeatsAll reports whether the second answer has repeated all of the first.
-func (f *finder) repeatsAll() bool { return strings.HasPrefix(f.text, f.whole) }
+// repeatsAll reports whether the second answer has repeated all of the first, which must identify itself: the rest of a
+// few letters may begin with the same ones.
+func (f *finder) repeatsAll() bool { return len(f.starts) > 0 && strings.HasPrefix(f.text, f.whole) }
 
 // end ends the second answer's text, whose seam has not been found so far; calls says that a tool call
 // follows. A model that has only repeated has continued if the text was whole, or if it calls a tool behind a
@@ -133,8 +143,11 @@ func (f *finder) end(calls bool) (rest string, v verdict) {
 // locate looks for the seam in what has come. begun says that the end of the first answer has been repeated; rest
 // follows it.
 func (f *finder) locate() (rest string, begun bool, v verdict) {
-	at, v := len(f.whole), seamFound
-	if !f.repeatsAll() {
+	at, v := 0, seamFound
+	switch {
+	case f.repeatsAll():
+		at = len(f.whole)
+	case !f.direct:
 		at, v = f.repeated(f.text)
 	}
 	if v == seamLost && f.fenced {

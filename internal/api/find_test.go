@@ -49,7 +49,7 @@ func TestFinder_FindsTheSeamOrNothing(t *testing.T) {
 		{"nothing", said, "", "-", false},
 	} {
 		for _, step := range []int{1, 3, 1000} {
-			f, err := newFinder(row.said, row.Closed)
+			f, err := newFinder(row.said, row.Closed, false)
 			if err != nil {
 				t.Errorf("%s: %v", row.name, err)
 				continue
@@ -91,7 +91,7 @@ func TestFinder_RefusesWhatDoesNotIdentifyItself(t *testing.T) {
 		"half a character":  "The whole family has come to see it: \ufffd",
 		"white space alone": strings.Repeat(" \n", 60),
 	} {
-		if f, err := newFinder(said, false); err == nil {
+		if f, err := newFinder(said, false, false); err == nil {
 			t.Errorf("%s: got the anchor %q, want a refusal", name, f.anchor)
 		}
 	}
@@ -101,14 +101,14 @@ func TestFinder_RefusesWhatDoesNotIdentifyItself(t *testing.T) {
 func TestFinder_AnchorIsLengthenedUntilItIsUnique(t *testing.T) {
 	const line = "the request is held until the provider is back again, as ever"
 	said := "First, " + line + ".\nSecond, " + line
-	f, err := newFinder(said, false)
+	f, err := newFinder(said, false, false)
 	if err != nil {
 		t.Fatalf("a finder behind %q: %v", said, err)
 	}
 	if strings.Count(said, f.anchor) != 1 || !strings.HasSuffix(said, f.anchor) || !strings.Contains(f.anchor, "Second") {
 		t.Errorf("got the anchor %q, want the end of the text from %q on", f.anchor, "Second")
 	}
-	if f, err = newFinder("It is written that "+line+". Then", false); err != nil || utf8.RuneCountInString(f.anchor) > anchorLength+wordLength {
+	if f, err = newFinder("It is written that "+line+". Then", false, false); err != nil || utf8.RuneCountInString(f.anchor) > anchorLength+wordLength {
 		t.Errorf("got the anchor %q and %v, want %d characters and the rest of a word", f.anchor, err, anchorLength)
 	}
 }
@@ -125,7 +125,7 @@ func longText() string {
 // TestFinder_WithholdsNoMoreThanItsBound lets a model repeat what was said long ago.
 func TestFinder_WithholdsNoMoreThanItsBound(t *testing.T) {
 	said := longText()
-	f, err := newFinder(said, false)
+	f, err := newFinder(said, false, false)
 	if err != nil {
 		t.Fatalf("a finder behind a long text: %v", err)
 	}
@@ -157,7 +157,7 @@ func TestFinder_RepetitionOfAllIsASeam(t *testing.T) {
 		"its beginning":             {said[:at], "-"},
 	} {
 		for _, step := range []int{1, 7, 5000} {
-			f, err := newFinder(said, false)
+			f, err := newFinder(said, false, false)
 			if err != nil {
 				t.Fatalf("a finder behind a long text: %v", err)
 			}
@@ -178,7 +178,7 @@ func FuzzFinder(f *testing.F) {
 	f.Add(longText(), longText()+"goes on", uint8(9))
 	f.Fuzz(func(t *testing.T, said, second string, step uint8) {
 		said, second = strings.ToValidUTF8(said, ""), strings.ToValidUTF8(second, "")
-		one, err := newFinder(said, false)
+		one, err := newFinder(said, false, false)
 		if err != nil {
 			return
 		}

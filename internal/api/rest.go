@@ -8,7 +8,7 @@ type Rest struct {
 
 // NewRest returns the Rest for what was shown. It returns an [Obstacle] if its end does not identify it.
 func NewRest(shown string) (*Rest, error) {
-	f, err := newFinder(shown, false)
+	f, err := newFinder(shown, false, false)
 	if err != nil {
 		return nil, err
 	}

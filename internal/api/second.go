@@ -231,7 +231,7 @@ func StopsOf(stop []byte) [][]byte {
 	return ElementsOf(stop)
 }
 
-// ExtendMessages adds turns with plain texts.
+// ExtendMessages adds turns with plain texts: the model's, and the user's if anything is asked.
 func ExtendMessages(request Object, t Turns, limits []string) (Object, error) {
 	var err error
 	for _, key := range limits {
@@ -239,9 +239,11 @@ func ExtendMessages(request Object, t Turns, limits []string) (Object, error) {
 			return nil, err
 		}
 	}
-	return request.Append("messages",
-		Object{}.With("role", Quote("assistant")).With("content", Quote(strings.Join(t.Blocks, ""))),
-		Object{}.With("role", Quote("user")).With("content", Quote(t.Ask))), nil
+	request = request.Append("messages", Object{}.With("role", Quote("assistant")).With("content", Quote(strings.Join(t.Blocks, ""))))
+	if t.Ask != "" {
+		request = request.Append("messages", Object{}.With("role", Quote("user")).With("content", Quote(t.Ask)))
+	}
+	return request, nil
 }
 
 // CitesDocuments reports whether a document in a request is to be cited, as a path in its block says, or the result of

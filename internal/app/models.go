@@ -199,7 +199,8 @@ func (m *Models) way(s conversation.Settings) (w way, err error) {
 		}
 		mode := at.CompleteFor(at.model)
 		terms := agent.Terms{
-			Patience: agent.Forever, CompleteText: mode == gateway.CompleteText, CompleteOff: mode == gateway.CompleteOff,
+			Patience: agent.Forever, CompleteOff: mode == gateway.CompleteOff,
+			CompleteText: mode == gateway.CompleteText || mode == gateway.CompletePrefill,
 		}
 		if i < len(hops) {
 			terms.Patience, terms.Immediately = hops[i].After, hops[i].Kinds

@@ -218,7 +218,7 @@ upstreams:
     key: none
     policy: {backoff: [1s]}
     fallback: [{to: two, after: 1m, immediately-on: [quota]}, {to: one, model: small}]
-    routes: [{models: [tiny-*], policy: quick, fallback: [{to: two}], complete: text}]
+    routes: [{models: [tiny-*], policy: quick, fallback: [{to: two}], complete: prefill}]
   two: {api: anthropic, key: none, complete: text}
 `)
 	for _, tt := range []struct {

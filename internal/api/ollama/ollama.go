@@ -22,6 +22,7 @@ var chat = api.New(api.Definition{
 	IsPlainContent:   isPlainContent,
 	Prelude:          &prelude,
 	Continuation:     func() api.Continuation { return new(continuation) },
+	Prefills:         true,
 	BeginsLines:      continues,
 	Ping:             api.PingComment,
 	Comment:          api.PingComment,

@@ -26,6 +26,7 @@ var chat = api.New(api.Definition{
 	SaysUnfinished: isChatUnfinished,
 	Prelude:        &chatPrelude,
 	Continuation:   func() api.Continuation { return new(chatContinuation) },
+	Prefills:       true,
 	Ping:           api.PingComment,
 	Comment:        api.PingComment,
 	Heartbeat:      chatHeartbeat,

@@ -34,8 +34,14 @@ func (m *chatContinuation) Check(request api.Object, shown string) api.Obstacle 
 	return ""
 }
 
+// Extend has a server continue a turn of the model's at the end as vLLM and llama-server are asked to. Ollama does
+// without a word, and ignores these.
 func (m *chatContinuation) Extend(request api.Object, t api.Turns) (api.Object, error) {
-	return api.ExtendMessages(request, t, []string{"max_tokens", "max_completion_tokens"})
+	request, err := api.ExtendMessages(request, t, []string{"max_tokens", "max_completion_tokens"})
+	if err != nil || t.Ask != "" {
+		return request, err
+	}
+	return request.Set("continue_final_message", []byte("true")).Set("add_generation_prompt", []byte("false")), nil
 }
 
 func (m *chatContinuation) Note(_ *api.Completion, data []byte) {
