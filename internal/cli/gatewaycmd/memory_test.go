@@ -1,10 +1,18 @@
 package gatewaycmd
 
 import (
+	"context"
+	"io"
+	"runtime/debug"
 	"runtime/metrics"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 )
 
 func TestLook_FindsMemoryThatACrowdHasNoUseFor(t *testing.T) {
@@ -33,6 +41,32 @@ func TestLook_FindsMemoryThatACrowdHasNoUseFor(t *testing.T) {
 		}
 		if useless != step.useless {
 			t.Errorf("look %d, %+v: memory is returned: %t, want %t", i, step.now, useless, step.useless)
+		}
+	}
+}
+
+// TestServe_CollectsRarelyUnlessGOGCIsSet reads what is in force when serve listens.
+func TestServe_CollectsRarelyUnlessGOGCIsSet(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	for gogc, want := range map[string]uint64{"": 200, "100": 100, "off": 100} { // Go itself has read it
+		debug.SetGCPercent(100)
+		ctx, cancel := context.WithCancel(t.Context())
+		env := map[string]string{"GOGC": gogc, "HOME": t.TempDir()}
+		f := configflags.Flags{Command: &cobra.Command{}, Unprotected: true, Streams: command.Streams{
+			Out: io.Discard, Err: io.Discard, Env: func(name string) string { return env[name] },
+		}}
+		listened := false
+		err := ServeUnprotected(ctx, f, func(string) {
+			s := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+			metrics.Read(s)
+			if got := s[0].Value.Uint64(); got != want {
+				t.Errorf("GOGC=%q: the heap grows by %d %% between collections, want %d %%", gogc, got, want)
+			}
+			listened = true
+			cancel()
+		}, nil)
+		if cancel(); err != nil || !listened {
+			t.Errorf("GOGC=%q: serve listened: %t, and ended with %v", gogc, listened, err)
 		}
 	}
 }

@@ -105,6 +105,7 @@ func (c *serveCmd) resolveAndRun(ctx context.Context, log io.Writer) error {
 
 func (c *serveCmd) run(ctx context.Context, t configflags.Resolved, to io.Writer) error {
 	signal.Ignore(syscall.SIGPIPE) // a closed log must not end waiting requests
+	collectRarely(c.Streams.Env)
 	defer returnMemory(ctx)()
 	l, err := command.Listen(t.Config.Listen, "--listen")
 	if err != nil {
