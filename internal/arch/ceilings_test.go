@@ -16,8 +16,8 @@ import (
 // Each file may become better and the whole still twice as thick: these are the sums that may not grow. A figure is
 // lowered when work has made the house smaller. Raising one is an edit of its line, with the reason in that line.
 const (
-	maxLines        = 100272 // of Go without tests, all modules together; 430 since exec speaks in CI, a store is copied, its disk may fill, first words are answered, what waits has a screen with keys, and error forms are parsed once
-	maxMainLines    = 94787  // of them, those of the module that people import
+	maxLines        = 100320 // of Go without tests, all modules together; 48 since prefill is back
+	maxMainLines    = 94835  // of them, those of the module that people import
 	maxPackages     = 101    // seven folders of APIs in place of two rooms; with a file that is no test, all modules together; test/beside is one
 	maxPackageLines = 4000
 )
@@ -26,7 +26,7 @@ const (
 var larger = map[string]int{
 	"conversation":          4740, // the log, the runner and the supervisor of turns
 	"gateway":               6900, // the five stations of a request are not apart yet
-	"internal/api":          4306, // what asks and answers alike at every API, and what writes an answer
+	"internal/api":          4334, // what asks and answers alike at every API, and what writes an answer
 	"internal/terminal/tui": 5413, // screen and plain terminal
 }
 
@@ -38,7 +38,7 @@ var exported = map[string]int{
 	"council":          12,
 	"fault":            26,
 	"fault/classify":   17,
-	"gateway":          52, // Outcomes and Outcome, in place of three methods
+	"gateway":          53, // Outcomes and Outcome, in place of three methods; CompletePrefill
 	"llm":              40,
 	"llm/llmtest":      15,
 	"policy":           29,
@@ -60,7 +60,7 @@ var exported = map[string]int{
 // size is what the ceilings are about, of all modules together.
 type size struct {
 	lines    int
-	main     int // lines of the module in the repository's root
+	main     int            // lines of the module in the repository's root
 	packages map[string]int // lines of each
 	names    map[string]int // that each public package exports
 }
