@@ -74,14 +74,26 @@ func setErrorStatus(resp *http.Response, k fault.Kind) {
 // rejected returns the response of a rejection for the caller. One of Ollama without a body gets one, since
 // its client takes an empty body for an answer, whatever the status; an empty body of another API stays so.
 func (c *call) rejected(r *rejection, f *fault.Error) *http.Response {
-	if !c.Relays {
-		r.resp.Header.Set(shouldRetry, "false")
+	if h := r.resp.Header; !c.Relays && h.Get(shouldRetry) == "" && endsRetries(r.resp.StatusCode, f) {
+		h.Set(shouldRetry, "false")
 	}
 	if a, ok := r.resp.Body.(*ahead); ok && c.dialect == ollama.API() && len(a.buf) == 0 && a.err == io.EOF {
 		_ = a.Close()
 		setBody(r.resp, c.dialect.ErrorBody(f, f.Error()))
 	}
 	return r.resp
+}
+
+// endsRetries reports whether the last response is one on which the caller would start over what has been decided here.
+// Any other is the caller's to decide: of a 401 or 403 it may renew its key, and send the request with that.
+func endsRetries(status int, f *fault.Error) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return false
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests, http.StatusOK: // 200: with an error in its stream
+		return true
+	}
+	return status >= http.StatusInternalServerError || f.Kind == fault.Quota
 }
 
 // unanswered returns a response where none has come: a 503 with an error in the dialect's form.

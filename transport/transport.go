@@ -4,7 +4,8 @@
 //
 // It reads an answer ahead up to the first content. So it finds an error inside a 200 or behind a role chunk
 // while the caller has seen nothing, and then replays the bytes unchanged. When it gives up it returns the
-// provider's own response with X-Should-Retry: false, so that the SDK does not start over.
+// provider's own response with X-Should-Retry: false, so that the SDK does not start over. Where no retry of
+// this package was at stake, as with a 401, and where the provider has set the header, the response is as it came.
 package transport
 
 import (
@@ -90,7 +91,7 @@ type Transport struct {
 	// one may have ended with its last process. False: such requests are sent once.
 	Resent bool
 
-	// Relays returns the last response as it came, without X-Should-Retry: false, and the error of a try that had
+	// Relays returns the last response as it came, without X-Should-Retry, and the error of a try that had
 	// none. That is for a proxy whose client has retries of its own. False: they end here.
 	Relays bool
 }
@@ -99,8 +100,9 @@ type Transport struct {
 type Observer interface{ Responded(*http.Response) }
 
 // RoundTrip sends the request until it is answered, the policy gives up, or the request's context ends: then
-// the error is context.Cause of that context. When the policy gives up, it returns the last response with
-// X-Should-Retry: false. Without one it returns a 503 with the reason in its body, since an error would make
+// the error is context.Cause of that context. When the policy gives up, it returns the last response: one with
+// status 408, 409, 429, 5xx or for an empty account has X-Should-Retry: false, unless the provider has set
+// the header. Without one it returns a 503 with the reason in its body, since an error would make
 // the SDKs start over. Relays changes both. An error that came with status 200, and not as a stream, gets the
 // status of its fault.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {

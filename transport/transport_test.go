@@ -402,9 +402,48 @@ func TestTransport_OneTryIsNotCounted(t *testing.T) {
 
 func TestTransport_BadRequestIsAFault(t *testing.T) {
 	bad := reply{status: 400, body: `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens"}}`}
-	resp, text, err := send(t, &upstream{replies: []reply{bad}}, policy.Simple(), post(t.Context()))
-	if err != nil || resp.StatusCode != 400 || resp.Header.Get("X-Should-Retry") != "false" || text != bad.body {
-		t.Errorf("status 400: %v %q, %v; want the response, not to be retried", resp, text, err)
+	u := &upstream{replies: []reply{bad}}
+	resp, text, err := send(t, u, policy.Simple(), post(t.Context()))
+	if err != nil || resp.StatusCode != 400 || text != bad.body || len(u.bodies) != 1 {
+		t.Errorf("status 400: %v %q, %v after %d tries; want the response after one", resp, text, err, len(u.bodies))
+	}
+}
+
+// An SDK must not start over what has been tried here. What it does about another answer, such as to renew its key,
+// is its own and its provider's to decide.
+func TestTransport_ShouldRetryIsSetWhereRetriesHaveEnded(t *testing.T) {
+	named := func(kind string) string { return `{"type":"error","error":{"type":"` + kind + `","message":"no"}}` }
+	for _, tt := range []struct {
+		status           int
+		body, said, want string
+	}{
+		{400, named("invalid_request_error"), "", ""},
+		{400, named("invalid_request_error"), "true", "true"},
+		{400, `{"error":{"code":"insufficient_quota","message":"no"}}`, "", "false"},
+		{401, named("authentication_error"), "", ""},
+		{401, named("authentication_error"), "true", "true"},
+		{403, named("permission_error"), "", ""},
+		{404, named("not_found_error"), "", ""},
+		{422, named("invalid_request_error"), "false", "false"},
+		{402, named("billing_error"), "", "false"},
+		{408, named("timeout_error"), "", "false"},
+		{409, named("conflict_error"), "", "false"},
+		{429, named("rate_limit_error"), "", "false"},
+		{429, `{"error":{"code":"insufficient_quota","message":"no"}}`, "", "false"},
+		{503, "", "", "false"},
+		{529, overloadJSON, "", "false"},
+		{529, overloadJSON, "true", "true"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := reply{status: tt.status, body: tt.body}
+			if tt.said != "" {
+				r.header = http.Header{"X-Should-Retry": {tt.said}}
+			}
+			resp, text, err := send(t, &upstream{replies: []reply{r}}, policy.Simple(), post(t.Context()))
+			if got := resp.Header.Get("X-Should-Retry"); err != nil || resp.StatusCode != tt.status || text != tt.body || got != tt.want {
+				t.Errorf("%d %s, the provider says %q: got %d %q with X-Should-Retry %q, error %v; want %q", tt.status, tt.body, tt.said, resp.StatusCode, text, got, err, tt.want)
+			}
+		})
 	}
 }
 
