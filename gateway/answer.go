@@ -57,15 +57,13 @@ func (c *call) sendHeader(resp *http.Response) {
 	c.setStop(c.outcome)
 	c.status = resp.StatusCode
 	if f := c.outcome.Fault; c.outcome.Verdict.Stop != "" {
+		c.endRetries(h)
 		c.status = c.lastClient().FinalStatus(c.status, f.Kind)
-		if f.Window {
-			h.Set("X-Ridethrough-Opens-At", f.ResetAt.UTC().Format(time.RFC3339))
-		}
 	}
 	c.w.WriteHeader(c.status)
 }
 
-// setStop sets the headers that say how often a call was retried, and why not once more.
+// setStop sets the headers that say how often a call was retried, why not once more, and when it could be.
 func (c *call) setStop(w policy.Wait) {
 	h := c.w.Header()
 	if n := w.Retries(); n > 0 {
@@ -74,6 +72,10 @@ func (c *call) setStop(w policy.Wait) {
 	}
 	if w.Verdict.Stop != "" {
 		h.Set(classify.GatewayStop, strings.ReplaceAll(string(w.Verdict.Stop), " ", "-"))
+		now := time.Now()
+		if wait := w.Fault.RetryAfter(now); w.Fault.Window {
+			h.Set("X-Ridethrough-Opens-At", now.Add(wait).UTC().Format(time.RFC3339))
+		}
 	}
 }
 
@@ -87,7 +89,7 @@ func (c *call) resume(resp *http.Response) {
 	}
 	switch {
 	case c.outcome.Verdict.Stop != "":
-		c.endStream(c.dialect.FinalEvent, c.outcome.Fault, c.giveUpMessage())
+		c.endGivenUp()
 	case form == c.parsed.Form && whole:
 		c.nameUpstream()
 		c.copyBody(resp.Body)

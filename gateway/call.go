@@ -203,7 +203,7 @@ func (c *call) answer(resp *http.Response, err error) {
 // none, or the client would send the request again on it.
 func (c *call) replaces(resp *http.Response) bool {
 	f, client := c.outcome.Fault, c.lastClient()
-	if resp.StatusCode == http.StatusOK && f.Status != 0 {
+	if resp.StatusCode == http.StatusOK && f.Status != 0 || c.shared.at.refusesKey(f) {
 		return false
 	}
 	if c.preamble != nil && c.outcome.Retries() > 0 && !f.GivenUp || c.bound(c.shared.failover.settings.policy) != "" {
@@ -240,22 +240,25 @@ func (c *call) unanswered(err error, committed bool) {
 		c.w.Header().Set("Retry-After", e.retryAfter)
 		c.reply(e.status, e.body(c.dialect))
 	case committed:
-		c.endStream(c.dialect.FinalEvent, c.outcome.Fault, c.giveUpMessage())
+		c.endGivenUp()
 	default:
 		c.refuse()
 	}
 }
 
 // refuse answers with the gateway's own words for the last fault.
-func (c *call) refuse() { c.replyFinal(c.outcome.Fault, c.giveUpMessage()) }
+func (c *call) refuse() { c.replyFinal(c.shared.at.upstream, c.outcome.Fault, c.giveUpMessage()) }
 
-// replyFinal answers with an error after which the client does not send the request again.
-func (c *call) replyFinal(f *fault.Error, text string) {
+// replyFinal answers with an error after which the client does not send the request again, unless it was about a key
+// of the client's.
+func (c *call) replyFinal(at *upstream, f *fault.Error, text string) {
 	status, client := statusOf(f), c.lastClient()
 	final := client.FinalStatus(status, f.Kind)
 	h := c.w.Header()
-	h.Set(shouldRetryHeader, "false")
 	c.setStop(c.outcome)
+	if !at.refusesKey(f) {
+		h.Set(shouldRetryHeader, "false")
+	}
 	if final != status {
 		h.Del("Retry-After")
 	}
@@ -326,7 +329,7 @@ func (c *call) refuseResend(f *failedRequest) {
 	defer c.body.Release()
 	c.outcome = f.last
 	c.w.Header().Set("Retry-After", resendAfter)
-	c.replyFinal(f.last.Fault, "ridethrough: the same request has just been given up: "+f.last.Fault.Error()+c.bound(c.upstream.settings(c.parsed.Model).policy))
+	c.replyFinal(c.upstream, f.last.Fault, "ridethrough: the same request has just been given up: "+f.last.Fault.Error()+c.bound(c.upstream.settings(c.parsed.Model).policy))
 }
 
 // ending is how a call ends whose client is to send it again: through no fault of the upstream's.

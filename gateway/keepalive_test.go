@@ -291,13 +291,3 @@ func TestKeepalive_ExhaustionBeforeCommitKeepsTheAnswer(t *testing.T) {
 		}
 	})
 }
-
-func TestKeepalive_FinalFaultAfterCommitKeepsItsType(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newHarness(t, policy.Patient(), simulator.Script{Replies: replies(t, "529, 529, 401")})
-		_, text, err := w.get("/v1/messages", claude)
-		if err != nil || !strings.Contains(text, `"type":"authentication_error"`) {
-			t.Errorf("body %q, error %v", text, err)
-		}
-	})
-}

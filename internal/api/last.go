@@ -25,6 +25,13 @@ func (c Client) FinalStatus(status int, k fault.Kind) int {
 	return status // they know an empty account
 }
 
+// AsksAgain reports whether the client is a program that sends a request again by itself after a ClosingEvent. An SDK
+// returns the error to its caller.
+func (c Client) AsksAgain() bool {
+	a := c.Program()
+	return a != OtherClient && a != VercelSDK || c.Told == Cline
+}
+
 // ReadsWords reports whether a client goes by the words of an error, so that the provider's own body may
 // have it send the request again.
 func (c Client) ReadsWords() bool {
@@ -124,7 +131,8 @@ func (a *API) BrokenEvent(c Client, f Form, e *fault.Error, message string, with
 	return a.ErrorEvent(f, e, message, within), a.Aborts(f)
 }
 
-// ClosingEvent is FinalEvent for a stream that ends with the gateway: the client is to send the request again.
+// ClosingEvent is FinalEvent for a stream that ends through no fault of the request, such as with the gateway: the
+// client is to send the request again.
 func (a *API) ClosingEvent(c Client, f Form, e *fault.Error, message string, within bool) (event []byte, cut bool) {
 	if f == Events && c.Program() == QwenCode {
 		return nil, true // it takes any error event for the last word

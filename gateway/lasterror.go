@@ -1,0 +1,43 @@
+package gateway
+
+import (
+	"net/http"
+
+	"github.com/ridethrough/ridethrough/fault"
+)
+
+// refusesKey reports whether a fault is the upstream's refusal of the client's own credential. The client may have
+// another one, or renew it: what it does is for it to decide, by the upstream's own answer.
+func (u *upstream) refusesKey(f *fault.Error) bool {
+	switch {
+	case u.ownCredential() || f.Status == 0 || f.Status >= http.StatusInternalServerError:
+		return false
+	case f.Status == http.StatusUnauthorized || f.Status == http.StatusForbidden:
+		return f.Kind == fault.Auth || f.Kind == fault.Refused
+	}
+	return f.Kind == fault.Auth
+}
+
+// endGivenUp ends a stream whose headers are out with the last fault. A refused key could have expired in the wait: a
+// program that asks again is told so by the status of its next request, which this one has lost.
+func (c *call) endGivenUp() {
+	f := c.outcome.Fault
+	if !c.shared.at.refusesKey(f) || !c.lastClient().AsksAgain() {
+		c.endStream(c.dialect.FinalEvent, f, c.giveUpMessage())
+		return
+	}
+	c.endStream(c.dialect.ClosingEvent, &fault.Error{Kind: fault.Overloaded}, "ridethrough: "+mayPass+f.Error())
+}
+
+// endRetries completes the headers of the upstream's last response: the client is to stop, unless the upstream has said
+// otherwise or the client has a key to renew. Another key of the client's is of no use where the upstream has its own.
+func (c *call) endRetries(h http.Header) {
+	f := c.outcome.Fault
+	if c.shared.at.refusesKey(f) {
+		return
+	}
+	said := h.Get(shouldRetryHeader)
+	if said == "" && (f.Status == http.StatusUnauthorized || f.Status == http.StatusForbidden) {
+		h.Set(shouldRetryHeader, "false")
+	}
+}
