@@ -73,7 +73,7 @@ func (c *call) setStop(w policy.Wait) {
 	if w.Verdict.Stop != "" {
 		h.Set(classify.GatewayStop, strings.ReplaceAll(string(w.Verdict.Stop), " ", "-"))
 		now := time.Now()
-		if wait := w.Fault.RetryAfter(now); w.Fault.Window {
+		if wait := w.Fault.RetryAfter(now); w.Fault.Window || wait > longestStated {
 			h.Set("X-Ridethrough-Opens-At", now.Add(wait).UTC().Format(time.RFC3339))
 		}
 	}

@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
 )
@@ -29,6 +31,16 @@ func (c *call) endGivenUp() {
 	c.endStream(c.dialect.ClosingEvent, &fault.Error{Kind: fault.Overloaded}, "ridethrough: "+mayPass+f.Error())
 }
 
+// longestStated is the longest wait that the last answer states. SDKs sleep out a longer one before they return the
+// error; see docs/holding.md.
+const longestStated = time.Minute
+
+// waitHeaders are the headers of an answer that state a wait, with their units. Retry-After may have a date too.
+var waitHeaders = [...]struct {
+	name string
+	unit time.Duration
+}{{"Retry-After", time.Second}, {"Retry-After-Ms", time.Millisecond}, {"X-Ms-Retry-After-Ms", time.Millisecond}}
+
 // endRetries completes the headers of the upstream's last response: the client is to stop, unless the upstream has said
 // otherwise or the client has a key to renew. Another key of the client's is of no use where the upstream has its own.
 func (c *call) endRetries(h http.Header) {
@@ -40,4 +52,22 @@ func (c *call) endRetries(h http.Header) {
 	if said == "" && (f.Status == http.StatusUnauthorized || f.Status == http.StatusForbidden) {
 		h.Set(shouldRetryHeader, "false")
 	}
+	if said == "true" || c.preamble != nil { // an agent or gateway of this project reads the wait and does not sleep
+		return
+	}
+	for _, w := range waitHeaders {
+		if statesLongWait(h.Get(w.name), w.unit) {
+			h.Del(w.name)
+		}
+	}
+}
+
+// statesLongWait reports whether a header's value is a wait above longestStated.
+func statesLongWait(value string, unit time.Duration) bool {
+	n, err := strconv.ParseFloat(value, 64) // an overflow is infinite
+	if err == nil || n > 0 {
+		return n*unit.Seconds() > longestStated.Seconds()
+	}
+	at, err := http.ParseTime(value)
+	return err == nil && time.Until(at) > longestStated
 }

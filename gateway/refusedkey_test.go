@@ -162,3 +162,51 @@ func TestRefusedKey_CallThatHasJoinedIsNotToldToStop(t *testing.T) {
 		}
 	})
 }
+
+// A wait that is stated longer than SDKs should sleep is left out of the last answer; its end is in a header of its own.
+func TestGiveUp_LongWaitsAreNotStated(t *testing.T) {
+	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
+	for _, tt := range []struct {
+		name   string
+		value  string
+		status int
+		keeps  bool
+		opens  time.Duration // 0: it is not said
+		extra  []string
+	}{
+		{"Retry-After", "7200", 429, false, 2 * time.Hour, nil},
+		{"Retry-After", "61", 429, false, 61 * time.Second, nil},
+		{"Retry-After", "60", 429, true, 0, nil},
+		{"Retry-After", "0", 429, true, 0, nil},
+		{"Retry-After", "1e999", 429, false, 400 * 24 * time.Hour, nil},
+		{"Retry-After-Ms", "7200000", 503, false, 2 * time.Hour, nil},
+		{"Retry-After-Ms", "60000", 503, true, 0, nil},
+		{"X-Ms-Retry-After-Ms", "7200000", 429, false, 2 * time.Hour, nil},
+		{"Retry-After", "7200", 429, true, 2 * time.Hour, []string{"X-Should-Retry", "true"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := policy.Patient()
+			p.Retries, p.MaxRetryAfter, p.Quota.Max = 1, time.Second, time.Second
+			w := newHarnessOf(t, p, says(tt.status, `{"error":{"message":"no","type":"rate_limit_exceeded"}}`, append(tt.extra, tt.name, tt.value, "Content-Type", "application/json")...))
+			resp, _, err := w.get(chat, whole(gpt), "User-Agent", plainSDK)
+			opens := ""
+			if tt.opens > 0 {
+				opens = time.Now().Add(tt.opens).UTC().Format(time.RFC3339)
+			}
+			got := resp.Header.Get(tt.name)
+			if err != nil || resp.StatusCode != tt.status || (got != "") != tt.keeps || resp.Header.Get("X-Ridethrough-Opens-At") != opens {
+				t.Errorf("%s: %s: got %d %v, error %v; want it kept: %v, X-Ridethrough-Opens-At %q", tt.name, tt.value, resp.StatusCode, resp.Header, err, tt.keeps, opens)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := policy.Patient()
+		p.Retries, p.MaxRetryAfter = 1, time.Second
+		for wait, keeps := range map[time.Duration]bool{time.Hour: false, 20 * time.Second: true} {
+			w := newHarnessOf(t, p, says(503, "", "Retry-After", at(wait)))
+			if resp, _, _ := w.get(chat, whole(gpt), "User-Agent", plainSDK); (resp.Header.Get("Retry-After") != "") != keeps {
+				t.Errorf("a date in %v: got %v, want it kept: %v", wait, resp.Header, keeps)
+			}
+		}
+	})
+}
