@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/policy"
@@ -128,8 +129,8 @@ type Use struct {
 	By     []string // "conversations", "supervisor", "mcp github", upstreams, and routes as "anthropic, route 1"
 }
 
-// Uses returns all named policies and those without a name. Conversations use the
-// default policy unless they name another.
+// Uses returns all named policies and those without a name, bounded by max-wait. Conversations use the default policy
+// unless they name another.
 func (c *Config) Uses() []Use {
 	var all []Use
 	own := map[*rule]int{} // the indexes of those without a name
@@ -149,8 +150,16 @@ func (c *Config) Uses() []Use {
 		}
 		all[i].By = append(all[i].By, by)
 	}
+	for i, u := range all {
+		if len(u.By) == 0 || slices.ContainsFunc(u.By, asksModels) {
+			all[i].Policy = u.Policy.Capped(c.maxWait)
+		}
+	}
 	return all
 }
+
+// asksModels reports whether the waits of a policy's user are those that max-wait bounds.
+func asksModels(user string) bool { return user != "supervisor" && !strings.HasPrefix(user, "mcp ") }
 
 type user struct {
 	name string

@@ -384,3 +384,20 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+func TestUses_AreBoundedByMaxWait(t *testing.T) {
+	c, err := config.Parse("", []byte("max-wait: 10m\npolicies: {short: {backoff: [1s], retries: unlimited, max-total-wait: 5m}}\nupstreams: {openai: {policy: short}}\n"))
+	if err != nil {
+		t.Fatalf("parse: %v", err)
+	}
+	want := map[string]time.Duration{"patient": 10 * time.Minute, "short": 5 * time.Minute, "attended": 10 * time.Minute, "worker": 0}
+	for _, u := range c.Uses() {
+		if limit, checked := want[u.Name]; checked && u.Policy.MaxWait != limit {
+			t.Errorf("%s, used by %q: waits for at most %v in all, want %v", u.Name, u.By, u.Policy.MaxWait, limit)
+		}
+		delete(want, u.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
+	}
+}
