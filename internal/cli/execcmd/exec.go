@@ -38,9 +38,10 @@ func Exec(s command.Streams) *cobra.Command {
 			"variables, and options of Codex), and writes nothing to the program's files. Terminal, signals and exit code\n" +
 			"are the program's.\n\n" +
 			"While all is well it shows nothing. During an outage the terminal's title counts down; without a terminal a\n" +
-			"line says what is waited for, at each change and every 30 seconds. A line at the end says what was held. In a\n" +
-			"job of a CI system calls wait for less time than the job has left, or at most " + configflags.Duration(jobWait) + " where the system does not\n" +
-			"say, unless --max-wait or the configuration says otherwise.",
+			"line on standard error says what is waited for: at the first failure, at each other cause, every 30 seconds,\n" +
+			"after five minutes every five, and at the end. The last line says what was held. In a job of a CI system calls\n" +
+			"wait for less time than the job has left, or at most " + configflags.Duration(jobWait) + " where the system does not say, unless\n" +
+			"--max-wait or the configuration says otherwise.",
 		Example: "  ridethrough exec -- claude\n" +
 			"  ridethrough exec --policy patient -- codex exec \"fix the tests\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -97,7 +98,7 @@ func (c *execCmd) run(ctx context.Context, args []string) error {
 	signal.Notify(signals, syscall.SIGPIPE) // a gateway here ignores it, and so would the program
 	var desk desktop
 	defer desk.telling.Wait()
-	shown := c.shower(args[0], desk.tell)
+	shown := c.shower(ctx, g, args[0], desk.tell)
 	if _, titled := shown.(*screen); titled {
 		r = r.withoutTitles(args[0], c.Streams.Env)
 	}
@@ -212,12 +213,13 @@ func notRun(name string, err error) error {
 	return command.WithCode(fmt.Errorf("%s: %w", name, err), exitNotExecutable)
 }
 
-func (c *execCmd) shower(program string, tell func(notify.Notice)) shower {
+func (c *execCmd) shower(ctx context.Context, g gateway, program string, tell func(notify.Notice)) shower {
 	switch {
 	case c.quiet:
 		return nowhere{}
 	case command.IsTerminal(c.Streams.Err):
 		return &screen{to: c.Streams.Err, program: printable.Text(filepath.Base(program)), tell: tell}
 	}
-	return &lines{to: c.Streams.Err}
+	bounds, _ := g.Bounds(ctx) // a gateway of others may not say
+	return &lines{to: c.Streams.Err, bounds: bounds}
 }

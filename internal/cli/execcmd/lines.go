@@ -18,12 +18,15 @@ import (
 
 // lines reports waits on standard error where there is no terminal. CI systems end jobs that are silent.
 type lines struct {
-	to   io.Writer
-	past []episode
+	to     io.Writer
+	bounds map[string]time.Duration // the longest that a call may wait in all, by upstream; left out: unknown, or none
+	past   []episode
+	bound  time.Duration // that was said last
 
-	episode           // while calls wait
-	said    time.Time // when the last line was written
-	until   held      // the calls that had waited before
+	episode                      // while calls wait
+	last    time.Time            // when the last line was written
+	said    map[string]time.Time // when each cause was written last
+	until   held                 // the calls that had waited before
 }
 
 // episode is a period in which calls wait without a break.
@@ -35,9 +38,14 @@ type episode struct {
 	held     held
 }
 
-const lineEvery = 30 * time.Second
+// A cause is said again after lineEvery, and in an episode that has lasted for longWait after longEvery.
+const (
+	lineEvery = 30 * time.Second
+	longWait  = 5 * time.Minute
+	longEvery = 5 * time.Minute
+)
 
-// show writes a line at the first wait, at each change, every 30 seconds, and at the end.
+// show writes a line at the first wait, at each other cause, from time to time, and at the end.
 func (l *lines) show(waits map[int64]running.Wait, over held, now time.Time) {
 	if len(waits) == 0 {
 		l.over(over, now)
@@ -45,16 +53,24 @@ func (l *lines) show(waits map[int64]running.Wait, over held, now time.Time) {
 	}
 	first := running.Soonest(slices.Collect(maps.Values(waits)))
 	first.Upstream, first.Cause = printable.Line(first.Upstream), printable.Line(cause(first))
-	switch {
-	case l.cause == "":
-		l.began, l.until = now, over
-	case l.upstream == first.Upstream && l.cause == first.Cause && now.Sub(l.said) < lineEvery:
-		return
+	if l.cause == "" {
+		l.began, l.until, l.said = now, over, map[string]time.Time{}
 	}
-	l.upstream, l.cause, l.said = first.Upstream, first.Cause, now
+	what, every := first.Upstream+": "+first.Cause, lineEvery
+	if l.last.Sub(l.began).Round(time.Second) >= longWait {
+		every = longEvery
+	}
+	if said, known := l.said[what]; known && now.Sub(said).Round(time.Second) < every {
+		return // calls with several causes take turns
+	}
+	l.upstream, l.cause, l.last, l.said[what] = first.Upstream, first.Cause, now, now
 	line := first.Upstream + ": " + title(first, len(waits), now)
-	if waited := now.Sub(l.began); waited >= time.Second {
-		line += ", waiting for " + display.Duration(waited.Truncate(time.Second))
+	if waited := now.Sub(l.began).Round(time.Second); waited > 0 {
+		line += ", waiting for " + display.Duration(waited.Truncate(text.Unit(waited)))
+	}
+	if bound := l.bounds[first.Upstream]; bound > 0 && bound != l.bound && first.OpensAt.IsZero() {
+		l.bound = bound
+		line += "; a call waits for at most " + display.Duration(bound) + " (--max-wait)"
 	}
 	l.say(line)
 }
@@ -63,14 +79,20 @@ func (l *lines) over(over held, now time.Time) {
 	if l.cause == "" {
 		return
 	}
-	l.held = held{calls: over.calls - l.until.calls, lost: over.lost - l.until.lost}
+	l.held = over.since(l.until)
 	l.end(now)
 	e := l.past[len(l.past)-1]
-	after := " after " + display.Duration(max(time.Second, e.lasted))
-	if e.held.lost < e.held.calls {
+	after, lost := " after "+display.Duration(max(time.Second, e.lasted)), text.Count(e.held.lost, "call", "calls")+" ended without an answer"
+	if e.held.tries > 0 {
+		after += " and " + text.Count(e.held.tries, "failed try", "failed tries")
+	}
+	switch {
+	case e.held.lost == 0:
 		l.say(e.upstream + " answers again" + after)
-	} else {
-		l.say(text.Count(e.held.lost, "call", "calls") + " ended without an answer" + after + ": " + e.cause)
+	case e.held.lost < e.held.calls:
+		l.say(e.upstream + " answers again" + after + "; " + lost)
+	default:
+		l.say(lost + after + ": " + e.upstream + ": " + e.cause)
 	}
 }
 

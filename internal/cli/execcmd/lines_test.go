@@ -13,7 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/cli/running"
 )
 
-// outage is 90 s in which two calls wait, with another cause from the 50th second on. One call is lost.
+// outage is 90 s in which two calls wait, with another cause from the 50th second on. One call is lost. 9 tries fail.
 func outage(l *lines) {
 	for second := range 90 {
 		one := running.Wait{ID: 1, Upstream: "anthropic", Cause: "server overloaded", RemainingMs: 12_000, Heard: noon}
@@ -27,30 +27,64 @@ func outage(l *lines) {
 		}
 		l.show(waits, held{}, one.Heard)
 	}
-	l.show(nil, held{calls: 2, lost: 1}, noon.Add(90*time.Second))
+	l.show(nil, held{calls: 2, lost: 1, tries: 9}, noon.Add(90*time.Second))
 }
 
 func TestLines_SayWhatChangesAndThatTheProgramLives(t *testing.T) {
 	var out bytes.Buffer
-	l := &lines{to: &out}
+	l := &lines{to: &out, bounds: map[string]time.Duration{"anthropic": 45 * time.Minute, "x": time.Hour}}
 	l.show(nil, held{}, noon)
 	outage(l)
-	l.show(nil, held{calls: 2, lost: 1}, noon.Add(91*time.Second))
-	l.show(map[int64]running.Wait{3: {Upstream: "x\n", OpensAt: noon.Add(3 * time.Hour), Cause: "usage limit\nreached"}}, held{calls: 2, lost: 1}, noon.Add(time.Hour))
-	l.show(nil, held{calls: 3, lost: 2}, noon.Add(2*time.Hour))
+	before := held{calls: 2, lost: 1, tries: 9}
+	l.show(nil, before, noon.Add(91*time.Second))
+	l.show(map[int64]running.Wait{3: {Upstream: "x\n", OpensAt: noon.Add(3 * time.Hour), Cause: "usage limit\nreached"}}, before, noon.Add(time.Hour))
+	l.show(nil, held{calls: 3, lost: 2, tries: 10}, noon.Add(2*time.Hour))
+	last := running.Wait{Upstream: "anthropic", Cause: "server overloaded", RemainingMs: 5_000, Heard: noon.Add(3 * time.Hour)}
+	l.show(map[int64]running.Wait{4: last}, held{calls: 3, lost: 2, tries: 10}, last.Heard)
+	l.show(nil, held{calls: 4, lost: 2, tries: 10}, last.Heard.Add(time.Second))
 	want := []string{
-		"anthropic: server overloaded — retrying in 12s…",
+		"anthropic: server overloaded — retrying in 12s…; a call waits for at most 45m (--max-wait)",
 		"anthropic: server overloaded — retrying in 12s… (2 calls), waiting for 30s",
 		"anthropic: rate limit — retrying in 12s… (2 calls), waiting for 50s",
 		"anthropic: rate limit — retrying in 12s… (2 calls), waiting for 1m20s",
-		"anthropic answers again after 1m30s",
+		"anthropic answers again after 1m30s and 9 failed tries; 1 call ended without an answer",
 		"x: usage limit reached — opens again at " + noon.Add(3*time.Hour).Local().Format("15:04"),
-		"1 call ended without an answer after 1h: usage limit reached",
+		"1 call ended without an answer after 1h and 1 failed try: x: usage limit reached",
+		"anthropic: server overloaded — retrying in 5s…",
+		"anthropic answers again after 1s",
 		"",
 	}
 	got := strings.Split(strings.ReplaceAll("\n"+out.String(), "\nridethrough: ", "\n")[1:], "\n")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+// Two calls wait for different upstreams, each of which is due first in turn. The clock's ticks come a little early or
+// late.
+func TestLines_BecomeRarerAndEachCauseIsSaidOnceInATime(t *testing.T) {
+	var out bytes.Buffer
+	l := &lines{to: &out}
+	var last string
+	began := map[string][]string{}
+	for second := range 20 * 60 {
+		now := noon.Add(time.Duration(second)*time.Second + time.Duration(second%7-3)*time.Millisecond)
+		one := running.Wait{Upstream: []string{"anthropic", "openai"}[second%2], Cause: "server overloaded", RemainingMs: 1_000, Heard: now}
+		out.Reset()
+		if l.show(map[int64]running.Wait{1: one}, held{}, now); out.Len() > 0 {
+			last = strings.TrimSpace(out.String())
+			began[one.Upstream] = append(began[one.Upstream], now.Sub(noon).Round(time.Second).String())
+		}
+	}
+	want := map[string][]string{
+		"anthropic": {"0s", "30s", "1m0s", "1m30s", "2m0s", "2m30s", "3m0s", "3m30s", "4m0s", "4m30s", "5m0s", "10m0s", "15m0s"},
+		"openai":    {"1s", "31s", "1m1s", "1m31s", "2m1s", "2m31s", "3m1s", "3m31s", "4m1s", "4m31s", "9m31s", "14m31s", "19m31s"},
+	}
+	if diff := cmp.Diff(want, began); diff != "" {
+		t.Errorf("when lines are written (-want +got):\n%s", diff)
+	}
+	if want := "ridethrough: openai: server overloaded — retrying in 1s…, waiting for 19m"; last != want {
+		t.Errorf("the last line is %q, want %q", last, want)
 	}
 }
 

@@ -74,8 +74,8 @@ func (s *screen) over(over held, now time.Time) {
 	}
 	n := s.told
 	n.Event, n.At, n.Ended, n.Lasted = notify.Ended, now, now, now.Sub(n.Began)
-	n.Calls, n.Lost = over.calls-s.until.calls, over.lost-s.until.lost
-	n.Held = n.Calls - n.Lost
+	ended := over.since(s.until)
+	n.Calls, n.Lost, n.Held = ended.calls, ended.lost, ended.calls-ended.lost
 	n.Recovered = n.Held > 0
 	limit := s.told.Event == notify.Limit
 	if limit {

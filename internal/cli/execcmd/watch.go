@@ -32,6 +32,11 @@ type watcher struct {
 type held struct {
 	calls int
 	lost  int // of these, that are known to have ended without an answer
+	tries int // of all these calls, that have failed
+}
+
+func (h held) since(before held) held {
+	return held{h.calls - before.calls, h.lost - before.lost, h.tries - before.tries}
 }
 
 func watch(ctx context.Context, g gateway, s shower) *watcher {
@@ -171,9 +176,9 @@ func (w *watcher) take(name, data []byte) {
 				all[one.ID] = one
 			}
 		}
-		for id := range w.waits {
+		for id, one := range w.waits {
 			if _, still := all[id]; !still {
-				w.held.calls++
+				w.over(one, "")
 			}
 		}
 		w.waits = all
@@ -186,21 +191,32 @@ func (w *watcher) take(name, data []byte) {
 		w.waits[one.ID] = one
 	case "gone":
 		var gone struct {
-			Wait int64
-			How  string
+			Wait    int64
+			How     string
+			Retries int
 		}
 		if json.Unmarshal(data, &gone) != nil {
 			return
 		}
-		if _, known := w.waits[gone.Wait]; known {
+		if one, known := w.waits[gone.Wait]; known {
 			delete(w.waits, gone.Wait)
-			w.held.calls++
-			if gone.How == "failed" || gone.How == "left" {
-				w.held.lost++
-			}
+			one.Retries = max(one.Retries, gone.Retries)
+			w.over(one, gone.How)
 		}
 	}
 	w.settle(now)
+}
+
+// over counts a call whose wait is over.
+func (w *watcher) over(one running.Wait, how string) {
+	w.held.calls++
+	w.held.tries += one.Retries
+	if how == "failed" || how == "left" {
+		w.held.lost++
+	}
+	if how != "recovered" && one.Cause != "" { // the last try has failed too
+		w.held.tries++
+	}
 }
 
 func (w *watcher) settle(now time.Time) {

@@ -98,9 +98,11 @@ func TestWatch_CountsWhatWasHeld(t *testing.T) {
 		}
 		switch streams++; streams {
 		case 1:
-			fmt.Fprint(w, ": hello\n\nevent: snapshot\ndata: {\"waits\":[{\"id\":1,\"cause\":\"x\"},{\"id\":2}]}\n\n")
+			fmt.Fprint(w, ": hello\n\nevent: snapshot\ndata: {\"waits\":[{\"id\":1,\"cause\":\"x\"},{\"id\":2,\"cause\":\"x\",\"retries\":4}]}\n\n")
 		case 2: // 2 is over meanwhile
 			fmt.Fprint(w, "event: snapshot\ndata: {\"waits\":[{\"id\":1}]}\n\nevent: wait\ndata: {\"id\":3}\n\nevent: gone\ndata: {\"wait\":3,\"how\":\"left\"}\n\n")
+			fmt.Fprint(w, "event: wait\ndata: {\"id\":4,\"cause\":\"x\"}\n\nevent: gone\ndata: {\"wait\":4,\"how\":\"failed\",\"retries\":2}\n\n")
+			fmt.Fprint(w, "event: wait\ndata: {\"id\":5,\"cause\":\"x\"}\n\nevent: gone\ndata: {\"wait\":5,\"how\":\"recovered\",\"retries\":3}\n\n")
 			fmt.Fprint(w, "event: gone\ndata: {\"wait\":99}\n\nevent: wait\ndata: damaged\n\n")
 			w.(http.Flusher).Flush()
 			close(done)
@@ -110,15 +112,19 @@ func TestWatch_CountsWhatWasHeld(t *testing.T) {
 	defer s.Close()
 	watched := watch(t.Context(), gateway{Gateway: running.Gateway{URL: s.URL, Token: "t0ken"}}, nowhere{})
 	<-done
+	got, want := held{}, held{calls: 4, lost: 2, tries: 5 + 0 + 3 + 3}
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-time.After(time.Millisecond) {
 		watched.mu.Lock()
-		calls := watched.held.calls
+		got = watched.held
 		watched.mu.Unlock()
-		if calls == 2 {
+		if got.calls == want.calls {
 			break
 		}
 	}
-	if got, want := watched.end(), "; 1 lost, at "+s.URL+", for this and other programs"; !strings.HasPrefix(got, "held 3 calls, ") || !strings.HasSuffix(got, want) {
+	if got != want {
+		t.Errorf("held %+v, want %+v", got, want)
+	}
+	if got, want := watched.end(), "; 2 lost, at "+s.URL+", for this and other programs"; !strings.HasPrefix(got, "held 5 calls, ") || !strings.HasSuffix(got, want) {
 		t.Errorf("end: got %q, want %q", got, want)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -260,6 +262,29 @@ func (g Gateway) Upstreams(ctx context.Context) ([]Upstream, error) {
 	var list struct{ Upstreams []Upstream }
 	err := g.ask(ctx, http.MethodGet, "/-/upstreams", nil, &list)
 	return list.Upstreams, err
+}
+
+// Bounds returns the longest that a call may wait in all, by upstream. It leaves out an upstream where no time bounds
+// every call.
+func (g Gateway) Bounds(ctx context.Context) (map[string]time.Duration, error) {
+	var list struct {
+		Policies []struct {
+			UsedBy                []string
+			MaxWaitMs, DeadlineMs int64
+		}
+	}
+	err := g.ask(ctx, http.MethodGet, "/-/policies", nil, &list)
+	const endless = time.Duration(math.MaxInt64)
+	bound := func(ms int64) time.Duration { return cmp.Or(time.Duration(ms)*time.Millisecond, endless) }
+	all := map[string]time.Duration{}
+	for _, p := range list.Policies {
+		for _, user := range p.UsedBy {
+			upstream, _, _ := strings.Cut(user, ", route ")
+			all[upstream] = max(all[upstream], min(bound(p.MaxWaitMs), bound(p.DeadlineMs)))
+		}
+	}
+	maps.DeleteFunc(all, func(_ string, longest time.Duration) bool { return longest == endless })
+	return all, err
 }
 
 // Act carries out an action on the waits of a name, such as "now" or "give-up".

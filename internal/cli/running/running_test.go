@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ridethrough/ridethrough/internal/cli/running"
 )
 
@@ -22,6 +24,21 @@ func TestGateway_OnlyOneOfOursAnswers(t *testing.T) {
 	}
 	if (running.Gateway{URL: "http://127.0.0.1:1"}).Answers(t.Context()) {
 		t.Error("nothing listens, and a gateway answers")
+	}
+}
+
+func TestGateway_BoundsAreThoseThatHoldForEveryCall(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"policies":[
+			{"usedBy":["anthropic","openai","gemini, route 1"],"maxWaitMs":60000},
+			{"usedBy":["anthropic, route 1"],"maxWaitMs":600000,"deadlineMs":90000},
+			{"usedBy":["openai, route 1"]},{"usedBy":["gemini"],"deadlineMs":30000},{"usedBy":[],"maxWaitMs":1}]}`)
+	}))
+	defer s.Close()
+	want := map[string]time.Duration{"anthropic": 90 * time.Second, "gemini": time.Minute}
+	got, err := running.Gateway{URL: s.URL}.Bounds(t.Context())
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("bounds (-want +got), error %v:\n%s", err, diff)
 	}
 }
 
