@@ -25,6 +25,8 @@ const (
 	cline     = "ai-sdk/openai-compatible/3.0.37 ai-sdk/provider-utils/5.0.30"
 	kilo      = "Kilo-Code/7.7.9 ai-sdk/provider-utils/4.0.27 runtime/bun/1.3.14"
 	vercel    = "ai-sdk/anthropic/4.0.42 ai-sdk/provider-utils/5.0.30 runtime/bun/1.3.13"
+	vercel7   = "ai-sdk-openai/4.0.118 ai-sdk-provider-utils/5.0.81 node.js/v20.20.2"
+	whole7    = "ai/7.0.173 ai-sdk-provider-utils/5.0.81 node.js/v20.20.2" // of generateText
 	pi        = "pi (linux 6.18.44; x64)"
 	plainSDK  = "OpenAI/Python 2.8.1"
 )
@@ -79,6 +81,7 @@ func TestGiveUp_LastErrorEndsTheClientsOwnLoop(t *testing.T) {
 		{"Gemini CLI", google, geminiCLI, `","status":"FAILED_PRECONDITION"}}`, "\n\n" + `{"error":{"code":400,`, false, 400, "INVALID_ARGUMENT"},
 		{"Qwen Code", chat, qwenCode, "\n\n", `"type":"server_error"`, true, 400, "invalid_request_error"},
 		{"cline", chat, cline, "\n\n", `"type":"server_error"`, true, 400, "invalid_request_error"},
+		{"Vercel's SDK 7", chat, vercel7, "\n\n", `"type":"server_error"`, true, 400, "invalid_request_error"},
 		{"another client", chat, plainSDK, "\n\n", `"type":"server_error"`, true, 503, "server_error"},
 		{"another client of Google's", google, plainSDK, "\r\n\r\n", `data: {"error":{"code":503,`, true, 503, "UNAVAILABLE"},
 	}
@@ -212,6 +215,9 @@ func TestFinal_SpentAccountEndsTheClientsOwnLoop(t *testing.T) {
 		{opencode, chat, 402},
 		{opencode, responses, 402},
 		{cline, chat, 402},
+		{vercel7, chat, 402},
+		{vercel7, responses, 402},
+		{whole7, chat, 402},
 		{qwenCode, chat, 402},
 		{codexExec, responses, 429},
 		{geminiCLI, google, 429},

@@ -47,6 +47,8 @@ func (c Client) Program() Program {
 		{"opencode/", Opencode},
 		{"Kilo-Code/", Opencode},
 		{"ai-sdk/", VercelSDK},
+		{"ai-sdk-", VercelSDK}, // from version 7 on: ai-sdk-openai/4.0.118
+		{"ai/", VercelSDK},     // of its answers that are not streamed: ai/7.0.173 ai-sdk-provider-utils/5.0.81
 		{"pi (", Pi},
 	} {
 		if strings.HasPrefix(c.Agent, known.prefix) {
