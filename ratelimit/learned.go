@@ -81,9 +81,10 @@ func (t *Table) answered(c *Call, status int) {
 }
 
 // Failed notes that a try has failed. From a refusal the limit of requests is learned of a provider that states none.
-// One for too many at once shows no rate.
+// One for too many at once shows no rate, and neither does a conflict with another request (409, 423, 400, 422).
 func (t *Table) Failed(c *Call, f *fault.Error) {
-	if f.Kind != fault.RateLimited || f.AtOnce {
+	inStream := f.Status == http.StatusOK
+	if f.Kind != fault.RateLimited || f.AtOnce || f.Status != http.StatusTooManyRequests && !inStream {
 		return
 	}
 	t.mu.Lock()

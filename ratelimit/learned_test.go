@@ -16,6 +16,7 @@ func TestTried_LearnsALimitFromTwoRefusalsThatAgree(t *testing.T) {
 	limited := func(wait time.Duration) *fault.Error {
 		return &fault.Error{Kind: fault.RateLimited, Status: http.StatusTooManyRequests, Wait: wait}
 	}
+	inStatus := func(status int) *fault.Error { return &fault.Error{Kind: fault.RateLimited, Status: status} }
 	for _, tt := range []struct {
 		name        string
 		known       time.Duration // the history at the first refusal
@@ -30,6 +31,12 @@ func TestTried_LearnsALimitFromTwoRefusalsThatAgree(t *testing.T) {
 		{"little history", 10 * time.Second, 20 * time.Second, limited(0), limited(0), false},
 		{"a short wait", 70 * time.Second, 20 * time.Second, limited(time.Second), limited(time.Second), false},
 		{"a long wait", 70 * time.Second, 20 * time.Second, limited(time.Hour), limited(time.Hour), false},
+		{"an event in a stream", 70 * time.Second, 20 * time.Second, inStatus(200), inStatus(200), true},
+		{"another request in progress, 409", 70 * time.Second, 20 * time.Second, inStatus(409), inStatus(409), false},
+		{"423", 70 * time.Second, 20 * time.Second, inStatus(423), inStatus(423), false},
+		{"400", 70 * time.Second, 20 * time.Second, inStatus(400), inStatus(400), false},
+		{"422", 70 * time.Second, 20 * time.Second, inStatus(422), inStatus(422), false},
+		{"a 503 that speaks of a rate", 70 * time.Second, 20 * time.Second, inStatus(503), inStatus(503), false},
 		{"another kind", 70 * time.Second, 20 * time.Second, errBusy, errBusy, false},
 		{"at once", 70 * time.Second, 20 * time.Second, &fault.Error{Kind: fault.RateLimited, AtOnce: true}, &fault.Error{Kind: fault.RateLimited, AtOnce: true}, false},
 		{"they differ", 70 * time.Second, 9 * time.Minute, limited(0), limited(0), false}, // with nothing sent between them but at the end
