@@ -11,6 +11,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
+	"github.com/ridethrough/ridethrough/policy"
 )
 
 // start is the current time in these tests.
@@ -160,6 +161,55 @@ func TestFromResponse_ConflictIsTriedAFewTimes(t *testing.T) {
 		if f := classify.FromResponse(409, nil, []byte(body), start); f.Retries != 2 {
 			t.Errorf("409 %s: %d retries of a %v, want 2", body, f.Retries, f.Kind)
 		}
+	}
+}
+
+// The code in the details is precise where the type beside it is broad and the words may change.
+func TestFromResponse_AnthropicErrorCodeDecides(t *testing.T) {
+	for _, tt := range []struct {
+		code   string
+		status int
+		kind   string // the broad type
+		want   fault.Kind
+	}{
+		{"contract_spend_limit_reached", 429, "rate_limit_error", fault.Quota},
+		{"enforced_spend_limit_reached", 429, "rate_limit_error", fault.Quota},
+		{"ramp_limit_exceeded", 429, "rate_limit_error", fault.RateLimited},
+		{"linked_organization_spend_limit_reached", 402, "billing_error", fault.Quota},
+		{"linked_organization_billing_unavailable", 402, "billing_error", fault.Quota},
+		{"organization_on_hold", 400, "invalid_request_error", fault.Refused},
+		{"claude_code_key_creator_not_member", 400, "invalid_request_error", fault.Auth},
+		{"cmek_key_disabled", 400, "invalid_request_error", fault.Refused},
+		{"cmek_key_unreachable", 503, "api_error", fault.Unavailable},
+		{"compaction_unavailable", 529, "overloaded_error", fault.Overloaded},
+		{"request_body_timeout", 400, "invalid_request_error", fault.Unavailable},
+		{"request_body_too_large_after_decoding", 413, "request_too_large", fault.TooLong},
+		{"available_tools_limit_exceeded", 400, "invalid_request_error", fault.Invalid},
+		{"thread_not_found", 404, "not_found_error", fault.Invalid},
+		{"thread_continue_in_flight", 400, "invalid_request_error", fault.Invalid},
+	} {
+		for _, body := range []string{
+			`{"type":"error","error":{"type":"` + tt.kind + `","message":"Please try again later.","details":{"error_code":"` + tt.code + `"}},"request_id":"req_011"}`,
+			`{"error_code":"` + tt.code + `"}`,
+			tt.code,
+		} {
+			f := classify.FromResponse(tt.status, nil, []byte(body), start)
+			if f.Kind != tt.want || f.Window {
+				t.Errorf("%d %s: %v by %s, want %v", tt.status, body, f.Kind, f.Rule, tt.want)
+			}
+		}
+	}
+}
+
+// A thread of messages takes one request at a time: the next one passes when that has ended.
+func TestFromResponse_RequestInProgressIsTriedAgain(t *testing.T) {
+	body := anthropicBody("invalid_request_error", "Another request is in progress for this thread, please try again")
+	f := classify.FromResponse(409, nil, []byte(body), start)
+	if f.Kind != fault.RateLimited || f.Final {
+		t.Errorf("409 %s: kind %v, final %v by %s; want rate-limited, to be tried again", body, f.Kind, f.Final, f.Rule)
+	}
+	if p := policy.Patient(); !p.RetryOn.Has(f.Kind) {
+		t.Errorf("409 %s: the policy patient does not retry %v", body, f.Kind)
 	}
 }
 

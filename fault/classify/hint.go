@@ -61,8 +61,8 @@ func (e Evidence) clock() time.Time {
 	return e.Now
 }
 
-// headerHint reads, in this order: retry-after-ms and Azure's x-ms-retry-after-ms (milliseconds); retry-after (seconds, possibly with a
-// fraction, or an HTTP date, RFC 9110 10.2.3); x-codex-*-reset-after-seconds of a window that is used up;
+// headerHint reads, in this order: retry-after-ms, Azure's x-ms-retry-after-ms and AWS's x-amz-retry-after (milliseconds, as AWS's
+// SDKs read it); retry-after (seconds, possibly with a fraction, or an HTTP date, RFC 9110 10.2.3); x-codex-*-reset-after-seconds of a window that is used up;
 // and the reset of every rate limit with nothing remaining. Instants are moved by the difference between
 // the provider's clock (Date) and ours.
 func headerHint(h http.Header, clock, now time.Time) hint {
@@ -71,6 +71,7 @@ func headerHint(h http.Header, clock, now time.Time) hint {
 	}
 	return hint{wait: parseRetryAfter(h.Get("Retry-After-Ms"), time.Millisecond)}.
 		or(hint{wait: parseRetryAfter(h.Get("X-Ms-Retry-After-Ms"), time.Millisecond)}).
+		or(hint{wait: parseRetryAfter(h.Get("X-Amz-Retry-After"), time.Millisecond)}).
 		or(hint{wait: parseRetryAfter(h.Get("Retry-After"), time.Second)}).
 		or(parseTime(h.Get("Retry-After"), clock, now)).
 		or(limitHeader(h["Ratelimit"])).

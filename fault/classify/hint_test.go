@@ -39,6 +39,8 @@ func TestFromResponse_WaitFromHeaders(t *testing.T) {
 		{headers("retry-after-ms", "NaN"), 0},
 		{headers("x-ms-retry-after-ms", "1500", "retry-after", "9"), 1500 * ms},
 		{headers("x-ms-retry-after-ms", "soon", "retry-after", "9"), 9 * s},
+		{headers("x-amz-retry-after", "1500", "retry-after", "9"), 1500 * ms},
+		{headers("x-amz-retry-after", "20000"), 20 * s},
 		{headers("anthropic-ratelimit-requests-remaining", "0", "anthropic-ratelimit-requests-reset", "2026-11-02T21:00:09Z"), 9 * s},
 		{headers("anthropic-ratelimit-tokens-remaining", "9", "anthropic-ratelimit-tokens-reset", "2026-11-02T21:00:09Z"), 0},
 		{headers("anthropic-ratelimit-unified-status", "allowed", "anthropic-ratelimit-unified-reset", "1793653230"), 0},
