@@ -447,6 +447,17 @@ func TestTransport_ShouldRetryIsSetWhereRetriesHaveEnded(t *testing.T) {
 	}
 }
 
+func TestTransport_RequestInProgressIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := reply{status: 409, body: `{"type":"error","error":{"type":"invalid_request_error","message":"Another request is in progress for this thread, please try again"}}`}
+		u := &upstream{replies: []reply{busy, ok(answerJSON)}}
+		resp, text, err := send(t, u, policy.Simple(), post(t.Context()))
+		if err != nil || resp.StatusCode != 200 || text != answerJSON || len(u.bodies) != 2 {
+			t.Errorf("409 and then an answer: got %v %q, error %v after %d tries; want the answer after 2", resp, text, err, len(u.bodies))
+		}
+	})
+}
+
 func TestTransport_BrokenObjectKeepsItsCause(t *testing.T) {
 	cause := errors.New("read: connection reset by peer")
 	var faults []*fault.Error
