@@ -89,7 +89,7 @@ func (c *call) resume(resp *http.Response) {
 	}
 	switch {
 	case c.outcome.Verdict.Stop != "":
-		c.endGivenUp()
+		c.endGivenUp(resp)
 	case form == c.parsed.Form && whole:
 		c.nameUpstream()
 		c.copyBody(resp.Body)

@@ -240,7 +240,7 @@ func (c *call) unanswered(err error, committed bool) {
 		c.w.Header().Set("Retry-After", e.retryAfter)
 		c.reply(e.status, e.body(c.dialect))
 	case committed:
-		c.endGivenUp()
+		c.endGivenUp(nil)
 	default:
 		c.refuse()
 	}

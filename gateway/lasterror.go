@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -21,15 +22,24 @@ func (u *upstream) refusesKey(f *fault.Error) bool {
 }
 
 // endGivenUp ends a stream whose headers are out with the last fault. A refused key could have expired in the wait: a
-// program that asks again is told so by the status of its next request, which this one has lost.
-func (c *call) endGivenUp() {
+// program that asks again is told so by the status of its next request, which this one has lost. resp is the
+// upstream's last response; nil: it has none, or another call has it.
+func (c *call) endGivenUp(resp *http.Response) {
 	f := c.outcome.Fault
-	if !c.shared.at.refusesKey(f) || !c.lastClient().AsksAgain() {
-		c.endStream(c.dialect.FinalEvent, f, c.giveUpMessage())
+	if c.shared.at.refusesKey(f) && c.lastClient().AsksAgain() {
+		c.endStream(c.dialect.ClosingEvent, &fault.Error{Kind: fault.Overloaded}, "ridethrough: "+mayPass+f.Error())
 		return
 	}
-	c.endStream(c.dialect.ClosingEvent, &fault.Error{Kind: fault.Overloaded}, "ridethrough: "+mayPass+f.Error())
+	said := *f
+	if said.Body = ""; resp != nil && resp.StatusCode >= http.StatusBadRequest {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxOwnError)) // a part of it is no JSON
+		said.Body = string(text)
+	}
+	c.endStream(c.dialect.FinalEvent, &said, c.giveUpMessage())
 }
+
+// maxOwnError is how much of the upstream's last response is read: as much as has been, to name the fault.
+const maxOwnError = 64 << 10
 
 // longestStated is the longest wait that the last answer states. SDKs sleep out a longer one before they return the
 // error; see docs/holding.md.

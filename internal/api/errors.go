@@ -12,7 +12,8 @@ import (
 type ErrorFormat struct {
 	Body      func(kind, message string) []byte
 	Header    string                            // in which its type is too; "": none
-	Event     func(kind, message string) string // nil: the body as an event without a name
+	Frame     func(body []byte) string          // the event that has the body; nil: one without a name
+	Event     func(kind, message string) string // an event in a form of its own; nil: the body is in it
 	Exception func(kind, message string) []byte // in an AWS stream; nil: it has none
 	Types     map[fault.Kind]string             // the provider's name for each kind
 	Other     string                            // its name for the transient kinds and all others
@@ -47,20 +48,28 @@ func (a *API) SetErrorHeader(h http.Header, body []byte) {
 // form with the given message; nil: a JSON body has no place for one. within means that frames of the
 // answer have been sent, which matters in an array.
 func (a *API) ErrorEvent(f Form, e *fault.Error, message string, within bool) []byte {
-	body := a.ErrorBody(e, message)
+	if f == Events && a.is.Errors.Event != nil {
+		return []byte(a.is.Errors.Event(a.is.Errors.kind(e), message))
+	}
+	if f == AWSEvents {
+		return a.is.Errors.Exception(a.is.Errors.kind(e), message)
+	}
+	return a.errorFrame(f, a.ErrorBody(e, message), within)
+}
+
+// errorFrame returns the frame of a stream that has the JSON of an error; nil: a JSON body has no place for one.
+func (a *API) errorFrame(f Form, body []byte, within bool) []byte {
 	switch {
 	case f == JSON:
 		return nil
-	case f == AWSEvents:
-		return a.is.Errors.Exception(a.is.Errors.kind(e), message)
 	case f == Lines:
 		return append(body, '\n')
 	case f == Array && within:
 		return append(append([]byte(",\n"), body...), "]\n"...)
 	case f == Array:
 		return append(append([]byte("["), body...), "]\n"...)
-	case a.is.Errors.Event != nil:
-		return []byte(a.is.Errors.Event(a.is.Errors.kind(e), message))
+	case a.is.Errors.Frame != nil:
+		return []byte(a.is.Errors.Frame(body))
 	}
 	return []byte("data: " + string(body) + "\n\n")
 }

@@ -118,6 +118,9 @@ func (a *API) FinalEvent(c Client, f Form, e *fault.Error, message string, withi
 			return a.ErrorEvent(f, last, text, within), false
 		}
 	}
+	if event := a.ownEvent(c, f, e, message, within); event != nil {
+		return event, a.Aborts(f)
+	}
 	return a.ErrorEvent(f, e, message, within), a.Aborts(f)
 }
 

@@ -26,10 +26,8 @@ var definition = api.Definition{
 	Comment:        func(text string) string { return ": " + text + "\n" + ping }, // no reader sees an event without data
 	Heartbeat:      heartbeat,
 	Errors: api.ErrorFormat{
-		Body: errorBody,
-		Event: func(kind, message string) string {
-			return "event: error\ndata: " + string(errorBody(kind, message)) + "\n\n"
-		},
+		Body:  errorBody,
+		Frame: func(body []byte) string { return "event: error\ndata: " + string(body) + "\n\n" },
 		Other: "overloaded_error",
 		Limit: "rate_limit_error",
 		Types: map[fault.Kind]string{

@@ -43,9 +43,7 @@ var generateContent = api.New(api.Definition{
 	Errors: api.ErrorFormat{
 		Body: errorBody,
 		// Google ends its lines with CRLF; a Go client that sees both kinds reads two events as one.
-		Event: func(status, message string) string {
-			return "data: " + string(errorBody(status, message)) + "\r\n\r\n"
-		},
+		Frame: func(body []byte) string { return "data: " + string(body) + "\r\n\r\n" },
 		Other: "UNAVAILABLE",
 		Limit: "RESOURCE_EXHAUSTED",
 		Types: map[fault.Kind]string{
