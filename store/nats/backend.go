@@ -19,6 +19,7 @@ import (
 
 const (
 	requestTimeout = 15 * time.Second       // of an operation: three times what a cluster needs to elect a leader
+	answerTimeout  = 2 * time.Second        // of a try: a server that hangs does not answer, nor does a cluster without a leader
 	retryDelay     = 200 * time.Millisecond // before a request that found no server is repeated
 )
 
@@ -98,18 +99,35 @@ func (b *backend) check(ctx context.Context, invalid error) error {
 	return nil
 }
 
+// errSilent reports that no server has answered a try.
+var errSilent = errors.New("no server answered")
+
 // attempt calls do until it ends otherwise than by the loss of the connection or the lack of a server that is
-// responsible, as during the election of a leader: for the timeout at most. So do may run several times.
+// responsible and answers, as during the election of a leader: for the timeout at most. So do may run several times.
 func (b *backend) attempt(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, b.options.timeout, store.ErrUnavailable)
 	defer cancel()
 	for {
 		err := b.link.while(ctx, do)
-		again := isDisconnected(err) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse)
+		again := isDisconnected(err) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, errSilent)
 		if err == nil || !again || !sleep(ctx, retryDelay) {
 			return translate(ctx, err)
 		}
 	}
+}
+
+// ask is attempt for what may run twice without harm, such as a read: a try that is not answered soon is given up. The
+// server that has it may hang, and the next try reaches another one, or the leader elected meanwhile.
+func (b *backend) ask(ctx context.Context, do func(context.Context) error) error {
+	return b.attempt(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errSilent)
+		defer cancel()
+		err := do(ctx)
+		if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+			return errSilent
+		}
+		return err
+	})
 }
 
 // publish stores a message and returns its sequence number. A message that is sent again because the
@@ -151,7 +169,7 @@ func (b *backend) notify(ctx context.Context, operation, subject string, data []
 
 // request sends a request and returns the answer. It may be sent several times.
 func (b *backend) request(ctx context.Context, subject string, data []byte) (answer *nats.Msg, err error) {
-	err = b.attempt(ctx, func(ctx context.Context) (err error) {
+	err = b.ask(ctx, func(ctx context.Context) (err error) {
 		answer, err = b.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: subject, Data: data})
 		return err
 	})

@@ -201,10 +201,11 @@ func (b *backend) requestPage(ctx context.Context, request []byte, batch int) (p
 	return receivePage(ctx, ch)
 }
 
-// receivePage receives the messages of a page.
+// receivePage receives the messages of a page. They come from one replica, and no limit is on their number: only
+// silence shows that it hangs.
 func receivePage(ctx context.Context, ch <-chan *nats.Msg) (page []storedMessage, pending uint64, err error) {
 	for {
-		m, err := receive(ctx, ch)
+		m, err := receive(ctx, ch, answerTimeout, errSilent)
 		if err != nil {
 			return page, 0, err
 		}
@@ -228,8 +229,10 @@ func receivePage(ctx context.Context, ch <-chan *nats.Msg) (page []storedMessage
 	}
 }
 
-// receive waits for a message.
-func receive(ctx context.Context, ch <-chan *nats.Msg) (*nats.Msg, error) {
+// receive waits for a message, and ends with silent if none arrives for a while.
+func receive(ctx context.Context, ch <-chan *nats.Msg, d time.Duration, silent error) (*nats.Msg, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, d, silent)
+	defer cancel()
 	select {
 	case m := <-ch:
 		return m, nil

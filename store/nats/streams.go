@@ -37,8 +37,7 @@ const (
 	format      = 2
 	partitions  = 16
 	maxMessage  = 1 << 20
-	usual       = 3               // replicas in a cluster, without an option
-	setupTry    = 2 * time.Second // a cluster without a leader does not answer at all
+	usual       = 3 // replicas in a cluster, without an option
 	formatField = "ridethrough-format"
 )
 
@@ -181,7 +180,7 @@ func (b *backend) createConsumer(ctx context.Context) error {
 // untilLeader repeats an operation until the cluster has a leader for it, or ctx ends.
 func (b *backend) untilLeader(ctx context.Context, do func(context.Context) error) error {
 	for {
-		tryCtx, cancel := context.WithTimeoutCause(ctx, setupTry, store.ErrUnavailable)
+		tryCtx, cancel := context.WithTimeoutCause(ctx, answerTimeout, store.ErrUnavailable)
 		err := do(tryCtx)
 		if err != nil {
 			err = translate(tryCtx, err)

@@ -90,10 +90,8 @@ func (w *watch) follow(ctx context.Context) error {
 		err = f.dropStale()
 	}
 	for err == nil {
-		received, cancel := context.WithTimeoutCause(ctx, 2*heartbeat+heartbeat/2, errInterrupted)
-		m, failure := receive(received, in)
-		cancel()
-		if err = failure; err == nil {
+		var m *nats.Msg
+		if m, err = receive(ctx, in, 2*heartbeat+heartbeat/2, errInterrupted); err == nil {
 			err = f.take(m)
 		}
 	}
