@@ -109,11 +109,19 @@ func (b *backend) attempt(ctx context.Context, do func(context.Context) error) e
 	defer cancel()
 	for {
 		err := b.link.while(ctx, do)
-		again := isDisconnected(err) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, errSilent)
-		if err == nil || !again || !sleep(ctx, retryDelay) {
+		if err == nil || !isPassing(err) || !sleep(ctx, retryDelay) {
 			return translate(ctx, err)
 		}
 	}
+}
+
+// isPassing reports whether an operation may succeed when it is repeated. The two codes are of a server that has the
+// same message, or another one of the same subject, and does not know yet what becomes of it.
+func isPassing(err error) bool {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+		return api.ErrorCode == 10158 || api.ErrorCode == 10163
+	}
+	return isDisconnected(err) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, errSilent)
 }
 
 // ask is attempt for what may run twice without harm, such as a read: a try that is not answered soon is given up. The
@@ -130,10 +138,10 @@ func (b *backend) ask(ctx context.Context, do func(context.Context) error) error
 	})
 }
 
-// publish stores a message and returns its sequence number. A message that is sent again because the
-// acknowledgement was lost is stored once if it has an id, replaces the former, or names the sequence number
-// that it follows. The last then ends with ErrConflict.
-func (b *backend) publish(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (uint64, error) {
+// publish stores a message. One that is sent again because the acknowledgement was lost is stored once if it replaces
+// the former, or names the sequence number that it follows. The last then ends with ErrConflict. One with an id ends
+// with a duplicate, unless the servers have forgotten the id. A duplicate was stored once; it may be there no longer.
+func (b *backend) publish(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	return b.store(ctx, func(ctx context.Context) (*jetstream.PubAck, error) { return b.send(ctx, m, opts...) })
 }
 
@@ -142,17 +150,17 @@ func (b *backend) send(ctx context.Context, m *nats.Msg, opts ...jetstream.Publi
 	return b.js.PublishMsg(ctx, m, append(opts, jetstream.WithRetryAttempts(0))...)
 }
 
-// store attempts to send something, and returns the sequence number in the acknowledgement.
-func (b *backend) store(ctx context.Context, send func(context.Context) (*jetstream.PubAck, error)) (seq uint64, err error) {
-	err = b.attempt(ctx, func(ctx context.Context) error {
-		ack, err := send(ctx)
-		if err == nil {
-			seq = ack.Sequence
-			b.streams.raise(ack.Stream, ack.Sequence)
-		}
+// store attempts to send something, and returns the acknowledgement.
+func (b *backend) store(ctx context.Context, send func(context.Context) (*jetstream.PubAck, error)) (ack *jetstream.PubAck, err error) {
+	err = b.attempt(ctx, func(ctx context.Context) (err error) {
+		ack, err = send(ctx)
 		return err
 	})
-	return seq, err
+	if err != nil {
+		return nil, err
+	}
+	b.streams.raise(ack.Stream, ack.Sequence)
+	return ack, nil
 }
 
 // notify sends data without waiting for an answer.

@@ -140,12 +140,15 @@ func TestDial_TLSAndSecretAreRequired(t *testing.T) {
 
 // clusterCases are the cases in which nodes could differ most.
 var clusterCases = map[string]bool{
-	"a deleted log stays deleted":                     true,
-	"large records are stored whole":                  true,
-	"concurrent appends leave all records and no gap": true,
-	"each job has one worker":                         true,
-	"subscribers receive publications and appends":    true,
-	"one of many creates an entry":                    true,
+	"a deleted log stays deleted":                                 true,
+	"a deleted log takes no append again":                         true,
+	"a repeated append is stored once":                            true,
+	"an append whose caller has left is repeated and stored once": true,
+	"large records are stored whole":                              true,
+	"concurrent appends leave all records and no gap":             true,
+	"each job has one worker":                                     true,
+	"subscribers receive publications and appends":                true,
+	"one of many creates an entry":                                true,
 }
 
 // TestDial_ClusterConforms runs the other cases only with -long: they use the cluster

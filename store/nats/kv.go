@@ -66,12 +66,12 @@ func (b *backend) put(ctx context.Context, e store.Entry, revision uint64, ttl t
 	if ttl > 0 {
 		opts = append(opts, jetstream.WithMsgTTL(limit.TTL(ttl)))
 	}
-	seq, err := b.publish(ctx, m, opts...)
+	ack, err := b.publish(ctx, m, opts...)
 	switch {
 	case err != nil:
 		return store.Entry{}, err
 	case len(e.Value) == 0:
-		seq = 0
+		return store.Entry{Key: e.Key}, nil
 	}
-	return store.Entry{Key: e.Key, Value: e.Value, Revision: seq}, nil
+	return store.Entry{Key: e.Key, Value: e.Value, Revision: ack.Sequence}, nil
 }

@@ -40,25 +40,26 @@ func (b *backend) append(ctx context.Context, conversation string, at store.Posi
 	}
 	defer done()
 	parts := split(subject(logPrefix, conversation), data, end.Hash)
-	put := func(ctx context.Context) (uint64, error) {
+	put := func(ctx context.Context) (*jetstream.PubAck, error) {
 		if len(parts) > 1 {
 			return b.publishBatch(ctx, parts, at.Seq)
 		}
-		return b.publish(ctx, parts[0], jetstream.WithMsgID(end.Hash), jetstream.WithExpectLastSequencePerSubject(at.Seq))
+		return b.publish(ctx, parts[0], jetstream.WithExpectLastSequencePerSubject(at.Seq))
 	}
 	return b.appendOnce(ctx, conversation, at, end, put)
 }
 
 // appendOnce appends by put, and returns the end that it wants with its Seq. While a server refuses for a conflict
 // that no server shows, it puts the same again: a server that was the leader answers beside the new one, until its disk
-// no longer stalls. Only an append that succeeds has been agreed to by most of them.
-func (b *backend) appendOnce(ctx context.Context, conversation string, at, want store.Position, put func(context.Context) (uint64, error)) (store.Position, error) {
+// no longer stalls. Only an append that succeeds has been agreed to by most of them. The position alone keeps an append
+// from being stored twice: with a message id, a server would acknowledge one that it has and that is gone.
+func (b *backend) appendOnce(ctx context.Context, conversation string, at, want store.Position, put func(context.Context) (*jetstream.PubAck, error)) (store.Position, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, b.options.timeout, store.ErrUnavailable)
 	defer cancel()
 	for {
-		seq, err := put(ctx)
+		ack, err := put(ctx)
 		if err == nil {
-			want.Seq = seq
+			want.Seq = ack.Sequence
 			return want, nil
 		}
 		end, err := b.resolveAppend(ctx, conversation, at, want, err)
@@ -69,7 +70,7 @@ func (b *backend) appendOnce(ctx context.Context, conversation string, at, want 
 }
 
 // publishBatch stores several messages, all or none. Each attempt is a batch of its own.
-func (b *backend) publishBatch(ctx context.Context, parts []*nats.Msg, after uint64) (uint64, error) {
+func (b *backend) publishBatch(ctx context.Context, parts []*nats.Msg, after uint64) (*jetstream.PubAck, error) {
 	last := len(parts) - 1
 	parts[0].Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(after, 10))
 	parts[last].Header.Set("Nats-Batch-Commit", "1")
@@ -92,8 +93,8 @@ func (b *backend) publishBatch(ctx context.Context, parts []*nats.Msg, after uin
 // errContradiction reports a conflict although nothing follows the position of the append.
 var errContradiction = fmt.Errorf("%w: no server shows with what", store.ErrConflict)
 
-// resolveAppend reads the outcome of an append that was not acknowledged: only
-// the acknowledgement may have been lost.
+// resolveAppend reads the outcome of an append that was not acknowledged: only the acknowledgement may have been lost,
+// and others may have appended since.
 func (b *backend) resolveAppend(ctx context.Context, conversation string, at, want store.Position, failure error) (store.Position, error) {
 	if ctx.Err() != nil {
 		return want, failure
@@ -108,8 +109,21 @@ func (b *backend) resolveAppend(ctx context.Context, conversation string, at, wa
 		return got, nil
 	case err == nil && (got == at || got.N < at.N) && errors.Is(failure, store.ErrConflict):
 		return want, errContradiction
+	case err == nil && got.N > want.N:
+		if next, err := b.entryAfter(ctx, conversation, at.Seq); err == nil && entryHash(conversation, next.data) == want.Hash {
+			want.Seq = next.seq
+			return want, nil
+		}
 	}
 	return want, failure
+}
+
+// entryAfter returns the first entry of a log after a sequence number; the zero one: none.
+func (b *backend) entryAfter(ctx context.Context, conversation string, seq uint64) (storedEntry, error) {
+	for e, err := range joinEntries(b.messages(ctx, subject(logPrefix, conversation), seq+1, pageMessages)) {
+		return e, err
+	}
+	return storedEntry{}, nil
 }
 
 // End implements [store.Log].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -23,41 +24,54 @@ const (
 
 // Enqueue implements [store.Queue].
 func (b *backend) Enqueue(ctx context.Context, j store.Job) error {
-	m := jobMessage(j, duePrefix)
-	m.Header.Set(jetstream.MsgIDHeader, j.Turn+"/"+rand.Text()) // publishing may send it twice
-	return annotate("enqueue job", b.publishJob(ctx, j, m))
+	return annotate("enqueue job", b.publishDue(ctx, j))
 }
 
 // Schedule sets the schedule's header itself: the library's option truncates the
 // instant to seconds, which is early.
 func (b *backend) Schedule(ctx context.Context, j store.Job, at time.Time) error {
-	m := jobMessage(j, duePrefix) // deleting the scheduled job might delete a newer one
-	if at.After(time.Now()) {
-		m = jobMessage(j, scheduledPrefix)
-		m.Header.Set(jetstream.ScheduleHeader, "@at "+timestamp(at))
-		m.Header.Set(jetstream.ScheduleTargetHeader, subject(duePrefix, j.Turn))
-		m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
+	if !at.After(time.Now()) { // deleting the scheduled job might delete a newer one
+		return annotate("schedule job", b.publishDue(ctx, j))
 	}
-	return annotate("schedule job", b.publishJob(ctx, j, m))
+	_, err := b.publishJob(ctx, j, scheduledPrefix, nats.Header{
+		jetstream.ScheduleHeader:       {"@at " + timestamp(at)},
+		jetstream.ScheduleTargetHeader: {subject(duePrefix, j.Turn)},
+		jetstream.MsgRollup:            {jetstream.MsgRollupSubject},
+	})
+	return annotate("schedule job", err)
 }
 
-// jobMessage returns the message of a job, without its data.
-func jobMessage(j store.Job, prefix string) *nats.Msg {
-	return &nats.Msg{Subject: subject(prefix, j.Turn), Header: nats.Header{}}
-}
-
-// publishJob stores a job in its message.
-func (b *backend) publishJob(ctx context.Context, j store.Job, m *nats.Msg) error {
-	ctx, done, err := b.begin(ctx, limit.Job(j.Conversation, j.Turn, j.Body))
+// publishDue stores a job that is due. Its id keeps it from being stored twice when it is sent twice. If it was a
+// duplicate and is not there any more, it may have been lost: it is stored again, and delivered twice if it was done.
+func (b *backend) publishDue(ctx context.Context, j store.Job) error {
+	ctx, done, err := b.begin(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if m.Data, err = marshal(j); err != nil {
-		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
+	for {
+		ack, err := b.publishJob(ctx, j, duePrefix, nats.Header{jetstream.MsgIDHeader: {j.Turn + "/" + rand.Text()}})
+		if err != nil || !ack.Duplicate {
+			return err
+		}
+		if _, err := b.getFromLeader(ctx, jobStream, getRequest{Seq: ack.Sequence}); !errors.Is(err, errNoMessage) {
+			return err
+		}
 	}
-	_, err = b.publish(ctx, m)
-	return err
+}
+
+// publishJob stores a job in a message with a header.
+func (b *backend) publishJob(ctx context.Context, j store.Job, prefix string, h nats.Header) (*jetstream.PubAck, error) {
+	ctx, done, err := b.begin(ctx, limit.Job(j.Conversation, j.Turn, j.Body))
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	data, err := marshal(j)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", store.ErrInvalid, err)
+	}
+	return b.publish(ctx, &nats.Msg{Subject: subject(prefix, j.Turn), Header: h, Data: data})
 }
 
 // Unschedule implements [store.Queue].

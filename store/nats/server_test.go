@@ -136,10 +136,11 @@ func putNew(t *testing.T, s store.KV, key, value string) {
 // proxy passes bytes on until it is paused: then connections stay open and nothing is answered.
 type proxy struct {
 	net.Listener
-	to string
+	to                string
+	requests, answers *gate
 
-	mu     sync.Mutex
-	paused chan struct{} // closed: it is not paused
+	mu    sync.Mutex
+	conns []net.Conn
 }
 
 func newProxy(t *testing.T, to string) *proxy {
@@ -148,8 +149,7 @@ func newProxy(t *testing.T, to string) *proxy {
 	if err != nil {
 		t.Fatalf("listen: %v", err)
 	}
-	p := &proxy{Listener: l, to: to, paused: make(chan struct{})}
-	close(p.paused)
+	p := &proxy{Listener: l, to: to, requests: newGate(), answers: newGate()}
 	t.Cleanup(func() { _ = l.Close(); p.pause(false) })
 	go func() {
 		for {
@@ -162,37 +162,68 @@ func newProxy(t *testing.T, to string) *proxy {
 				_ = from.Close()
 				continue
 			}
-			go p.copy(from, to)
-			go p.copy(to, from)
+			p.mu.Lock()
+			p.conns = append(p.conns, from, to)
+			p.mu.Unlock()
+			go p.answers.copy(from, to)
+			go p.requests.copy(to, from)
 		}
 	}()
 	return p
 }
 
 func (p *proxy) pause(on bool) {
+	p.requests.pause(on)
+	p.answers.pause(on)
+}
+
+// drop ends all connections. What a pause holds back is lost, and new connections are not paused.
+func (p *proxy) drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		_ = c.Close()
+	}
+	p.conns = nil
+	p.pause(false)
+}
+
+// gate is one direction of a proxy.
+type gate struct {
+	mu     sync.Mutex
+	paused chan struct{} // closed: it is not paused
+}
+
+func newGate() *gate {
+	g := &gate{paused: make(chan struct{})}
+	close(g.paused)
+	return g
+}
+
+func (g *gate) pause(on bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	select {
-	case <-p.paused:
+	case <-g.paused:
 		if on {
-			p.paused = make(chan struct{})
+			g.paused = make(chan struct{})
 		}
 	default:
 		if !on {
-			close(p.paused)
+			close(g.paused)
 		}
 	}
 }
 
 // copy copies bytes while it is not paused.
-func (p *proxy) copy(to, from net.Conn) {
+func (g *gate) copy(to, from net.Conn) {
 	defer to.Close()
 	defer from.Close()
 	_, _ = io.Copy(to, readerFunc(func(b []byte) (int, error) {
 		n, err := from.Read(b)
-		p.mu.Lock()
-		paused := p.paused
-		p.mu.Unlock()
+		g.mu.Lock()
+		paused := g.paused
+		g.mu.Unlock()
 		<-paused
 		return n, err
 	}))

@@ -34,7 +34,7 @@ type Case struct {
 // Cases returns all cases, for callers that run each in surroundings of its own.
 func Cases() []Case {
 	var all []Case
-	for _, group := range []map[string]func(*testing.T, Subject){logCases, queueCases, pubSubCases, kvCases, closeCases} {
+	for _, group := range []map[string]func(*testing.T, Subject){logCases, repeatCases, queueCases, pubSubCases, kvCases, closeCases} {
 		for _, name := range slices.Sorted(maps.Keys(group)) {
 			all = append(all, Case{name, group[name]})
 		}
