@@ -15,8 +15,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -102,7 +104,7 @@ func (s *boltStore) open() (err error) {
 	if err := create(path); err != nil {
 		return err
 	}
-	if s.db, err = openFile(path, false); err != nil {
+	if s.db, err = openFile(path, firstMap()); err != nil {
 		return err
 	}
 	s.pageSize = int64(s.db.Info().PageSize) // Info fails while the file is mapped again
@@ -117,17 +119,42 @@ func (s *boltStore) open() (err error) {
 	return nil
 }
 
-// openFile opens a file of bbolt. Its own lock guards against programs that know no other.
-func openFile(path string, readOnly bool) (db *bbolt.DB, err error) {
-	err = guard(func() error {
-		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
-			Timeout: time.Millisecond, FreelistType: bbolt.FreelistMapType, ReadOnly: readOnly,
-		})
+// firstMap returns how many bytes are mapped at first. A writer that needs a larger map waits for all readers, and new
+// readers wait for it: one that is copied to a disk that stalls would stop everything. bbolt begins with 32 KiB.
+//
+// Where the map may be larger than the file it takes only addresses: 16 GiB of 256 TiB, or an eighth of what 32 bits
+// have. On Windows bbolt makes the file as large as the
+// map, in space of the disk, so there a copy stops writers only when the file is to grow above 64 MiB.
+func firstMap() int {
+	if runtime.GOOS == "windows" {
+		return 64 << 20
+	}
+	return min(16<<30, math.MaxInt>>3)
+}
+
+// fileStep is by how many bytes the file grows, which takes a sync of its own.
+const fileStep = 1 << 20
+
+// openFile opens a file of bbolt, for reading only if nothing is to be mapped beside it. Its own lock guards against
+// programs that know no other. Under a limit of the process's addresses (ulimit -v) the map begins small.
+//
+// The list of free pages is written with each commit, though that is most of a commit after nine tenths of a large file
+// were deleted (762 KiB instead of 33): without it, bbolt looks for them at each start. It reads the whole file then,
+// where a damaged page ends the process.
+func openFile(path string, mapped int) (db *bbolt.DB, err error) {
+	options := bbolt.Options{Timeout: time.Millisecond, FreelistType: bbolt.FreelistMapType, ReadOnly: mapped == 0, InitialMmapSize: mapped}
+	open := func() error {
+		db, err = bbolt.Open(path, 0o600, &options)
 		return err
-	})
+	}
+	if err = guard(open); errors.Is(err, syscall.ENOMEM) {
+		options.InitialMmapSize = 0
+		err = guard(open)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, translate(err))
 	}
+	db.AllocSize = fileStep
 	return db, nil
 }
 
@@ -141,7 +168,7 @@ func create(path string) error {
 	if err := os.RemoveAll(unfinished); err != nil {
 		return err
 	}
-	db, err := openFile(unfinished, false)
+	db, err := openFile(unfinished, firstMap())
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func Check(dir string) (problems []string, err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	path := filepath.Join(dir, fileName)
-	db, err := openFile(path, true)
+	db, err := openFile(path, 0)
 	if err != nil {
 		return []string{err.Error()}, nil
 	}

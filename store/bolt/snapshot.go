@@ -11,8 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/store"
 )
 
-// Snapshot implements [store.Lifecycle]. Writers continue meanwhile; only one that needs the file to be mapped again
-// waits until it is copied.
+// Snapshot implements [store.Lifecycle]. Writers continue meanwhile, unless the file outgrows its map.
 func (s *boltStore) Snapshot(ctx context.Context, use func(*os.File) error) (err error) {
 	if err := s.begin(ctx, nil); err != nil {
 		return err
