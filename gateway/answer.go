@@ -43,7 +43,8 @@ func (c *call) sendHeader(resp *http.Response) {
 			h[name] = values
 		}
 	}
-	if w, watched := resp.Body.(transport.Watched); watched {
+	w, watched := resp.Body.(transport.Watched)
+	if watched {
 		c.parsed.Form = w.Form()
 		h.Del("Content-Length") // an error may have to be added
 	} else if resp.ContentLength > 0 && h["Content-Length"] == nil {
@@ -59,6 +60,9 @@ func (c *call) sendHeader(resp *http.Response) {
 	if f := c.outcome.Fault; c.outcome.Verdict.Stop != "" {
 		c.endRetries(h)
 		c.status = c.lastClient().FinalStatus(c.status, f.Kind)
+	}
+	if c.status == http.StatusOK && (watched || isStream(h)) {
+		passAtOnce(h)
 	}
 	c.w.WriteHeader(c.status)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/cork"
+	"github.com/ridethrough/ridethrough/policy"
 )
 
 // counting is a client's connection that counts writes.
@@ -57,6 +58,42 @@ func TestAnswer_OfKnownLengthHasNoWriteKept(t *testing.T) {
 				t.Errorf("answer %s: a write behind it was kept: got %d writes, want it at once", name, got)
 			}
 			synctest.Wait()
+		})
+	}
+}
+
+// A proxy such as nginx collects an answer unless it is told not to, also one that is not held.
+func TestAnswer_StreamIsNotToBeCollected(t *testing.T) {
+	const (
+		chat  = `data: {"choices":[{"delta":{"content":"Hi"}}]}` + "\n\ndata: [DONE]\n\n"
+		lines = `{"message":{"content":"Hi"},"done":true,"done_reason":"stop"}` + "\n"
+	)
+	tests := []struct {
+		name, path, body string
+		status           int
+		kind, text, want string
+	}{
+		{"stream", "/v1/chat/completions", gpt, 200, "text/event-stream", chat, "no"},
+		{"stream of lines", "/api/chat", `{"model":"m","messages":[]}`, 200, "application/x-ndjson", lines, "no"},
+		{"whole answer", "/v1/chat/completions", whole(gpt), 200, "application/json", `{"choices":[{"message":{"content":"Hi"}}]}`, ""},
+		{"refused", "/v1/chat/completions", gpt, 400, "text/event-stream", `{"error":{"message":"no"}}`, ""},
+		{"passed through", "/v1/responses/r_1/events", "", 200, "text/event-stream", chat, "no"},
+		{"lines passed through", "/api/pull", "", 200, "application/x-ndjson", `{"status":"pulling"}` + "\n", "no"},
+		{"list passed through", "/v1/models", "", 200, "application/json", `{"data":[]}`, ""},
+		{"refusal passed through", "/v1/responses/r_1/events", "", 404, "text/event-stream", chat, ""},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			w := newHarnessOf(t, policy.Policy{}, says(tt.status, tt.text, "Content-Type", tt.kind, "X-Accel-Buffering", "yes"))
+			resp, err := w.ask(t.Context(), tt.path, tt.body)
+			if err != nil {
+				t.Fatalf("%s: %v", tt.name, err)
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+			if got := resp.Header.Get("X-Accel-Buffering"); resp.StatusCode != tt.status || got == "no" != (tt.want == "no") {
+				t.Errorf("%s: got %d, X-Accel-Buffering %q, want %d and %q", tt.name, resp.StatusCode, got, tt.status, tt.want)
+			}
 		})
 	}
 }

@@ -37,11 +37,24 @@ func rulesOrigin(name string) bool {
 	return originHeaders[name] || slices.ContainsFunc(originPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// dropOriginHeaders removes the headers of a response that rule a browser's origin.
-func dropOriginHeaders(resp *http.Response) error {
+// passThroughHeaders removes the headers of a response that rule a browser's origin, and lets a stream arrive as it comes.
+func passThroughHeaders(resp *http.Response) error {
 	maps.DeleteFunc(resp.Header, func(name string, _ []string) bool { return rulesOrigin(name) })
+	if resp.StatusCode == http.StatusOK && isStream(resp.Header) {
+		passAtOnce(resp.Header)
+	}
 	return nil
 }
+
+// isStream reports whether a response is a stream by its type: events, or lines as of Ollama's /api/pull.
+func isStream(h http.Header) bool {
+	kind := h.Get("Content-Type")
+	return strings.HasPrefix(kind, "text/event-stream") || strings.HasPrefix(kind, "application/x-ndjson")
+}
+
+// passAtOnce asks a proxy between the client and the gateway to pass on each part of an answer as it comes. nginx would
+// collect a short answer to its end, and with it the keepalives of a hold in its middle.
+func passAtOnce(h http.Header) { h["X-Accel-Buffering"] = []string{"no"} }
 
 // finalWriter passes on final answers only. An informational one (1xx) could tell a browser what to load, and
 // httputil.ReverseProxy clears the header after it, with what the server has set.

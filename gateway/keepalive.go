@@ -215,7 +215,7 @@ func (k *keepalive) commit() {
 	header := k.call.w.Header()
 	header.Set("Content-Type", k.call.parsed.Form.ContentType())
 	header.Set("Cache-Control", "no-cache")
-	header.Set("X-Accel-Buffering", "no")
+	passAtOnce(header)
 	if k.call.r.ProtoMajor == 1 && k.call.dialect.EndsWithConnection(k.call.parsed.Form, k.call.client(), k.call.eachPart) {
 		header.Set("Transfer-Encoding", "identity") // net/http: no chunks, and the connection is closed at the end
 	}

@@ -79,7 +79,7 @@ func (g *Gateway) newPassThrough(s *setup, up *upstream) *httputil.ReverseProxy 
 		FlushInterval:  -1,
 		ErrorLog:       log.New(io.Discard, "", 0),      // the client sees an answer that breaks off
 		Rewrite:        func(*httputil.ProxyRequest) {}, // passThrough has done it
-		ModifyResponse: dropOriginHeaders,
+		ModifyResponse: passThroughHeaders,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			if r.Context().Err() != nil {
 				panic(http.ErrAbortHandler) // the client has left
