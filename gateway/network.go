@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/cork"
 )
 
@@ -60,7 +62,7 @@ func (n Network) Standard(connect time.Duration) *http.Transport {
 	t.DisableCompression = true
 	t.MaxIdleConns = 0
 	t.MaxIdleConnsPerHost = 256
-	t.Proxy = n.proxy()
+	t.Proxy, t.OnProxyConnectResponse = n.proxy(), connectRefused
 	if n.CA != "" {
 		t.TLSClientConfig = &tls.Config{RootCAs: n.roots()}
 	}
@@ -69,6 +71,17 @@ func (n Network) Standard(connect time.Duration) *http.Transport {
 		t.Protocols.SetUnencryptedHTTP2(true)
 	}
 	return t
+}
+
+// connectRefused returns the fault of a proxy that does not connect to an upstream, which its status decides. net/http
+// leaves nothing of it but the reason phrase. The fault has no status: the upstream has not answered.
+func connectRefused(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	f := classify.FromResponse(resp.StatusCode, resp.Header, nil, time.Now())
+	f.Status, f.Message = 0, "the proxy "+proxy.Host+" does not connect: "+resp.Status
+	return f
 }
 
 // proxy returns the proxy of a request.

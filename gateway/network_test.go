@@ -264,6 +264,62 @@ func TestNetwork_ProxyOfAnUpstream(t *testing.T) {
 	}
 }
 
+// refusingProxy answers CONNECT twice with a status line, and then leads to the provider.
+func refusingProxy(t *testing.T, status, provider string) (*url.URL, *atomic.Int32) {
+	t.Helper()
+	var asked atomic.Int32
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		client, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer client.Close()
+		if asked.Add(1) <= 2 {
+			_, _ = io.WriteString(client, "HTTP/1.1 "+status+"\r\nContent-Length: 0\r\n\r\n")
+			return
+		}
+		to, err := net.Dial("tcp", provider)
+		if err != nil {
+			return
+		}
+		_, _ = io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n")
+		go func() { _, _ = io.Copy(to, client); _ = to.Close() }()
+		_, _ = io.Copy(client, to)
+	}))
+	t.Cleanup(proxy.Close)
+	u, _ := url.Parse(proxy.URL)
+	return u, &asked
+}
+
+func TestNetwork_StatusOfARefusedConnectDecides(t *testing.T) {
+	provider := simulator.New(simulator.Script{})
+	defer provider.Close()
+	server := httptest.NewTLSServer(provider)
+	defer server.Close()
+	authority := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	base, _ := url.Parse(server.URL)
+	for _, tt := range []struct {
+		refusal string
+		status  int
+		asked   int32
+	}{
+		{"503 Connect failed", 200, 3},
+		{"502 Server unreachable", 200, 3},
+		{"502 Proxy Error", 200, 3},
+		{"504 DNS", 200, 3},
+		{"407 Proxy Authentication Required", 503, 1},
+		{"403 Blocked by policy", 503, 1},
+	} {
+		proxy, asked := refusingProxy(t, tt.refusal, server.Listener.Addr().String())
+		network := gateway.Network{Proxy: proxy.String(), CA: authority}
+		status, text, err := post(t, front(t, gateway.Upstream{Base: base, Network: network}), claude)
+		says := "the proxy " + proxy.Host + " does not connect: " + tt.refusal
+		if status != tt.status || err != nil || asked.Load() != tt.asked || strings.Contains(text, says) != (tt.status != 200) {
+			t.Errorf("%s: got %d %q, error %v after %d requests at the proxy; want %d after %d", tt.refusal, status, text, err, asked.Load(), tt.status, tt.asked)
+		}
+	}
+}
+
 func TestNetwork_Check(t *testing.T) {
 	plain, secure := &url.URL{Scheme: "http", Host: "h"}, &url.URL{Scheme: "https", Host: "h"}
 	for _, tt := range []struct {

@@ -33,6 +33,11 @@ func TestExplain_InputFormats(t *testing.T) {
 	}{
 		{"response", curl529, "", "overloaded", 529},
 		{"response without a reason phrase or a body", "HTTP/1.1 503", "", "overloaded", 503},
+		{"behind a proxy", "HTTP/1.1 200 Connection established\r\n\r\n" + curl529, "", "overloaded", 529},
+		{"after a 100", "HTTP/1.1 100 Continue\r\n\r\n" + curl529, "", "overloaded", 529},
+		{"redirected", "HTTP/1.1 307 Temporary Redirect\r\nLocation: /v1\r\nContent-Length: 0\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n" + curl529, "", "overloaded", 529},
+		{"window behind a proxy", "HTTP/1.1 200 Connection established\r\n\r\nHTTP/2 429 \r\nretry-after: 7200\r\n\r\n" + `{"type":"error","error":{"type":"rate_limit_error"}}`, "", "quota", 429},
+		{"refused by a proxy", "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n", "", "auth", 407},
 		{"body with a status", `{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}`, "--status 429", "quota", 429},
 		{"body alone", `{"error":{"type":"overloaded_error","message":"Overloaded"}}`, "", "overloaded", 200},
 		{"event", "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n", "", "overloaded", 200},

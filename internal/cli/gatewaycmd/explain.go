@@ -296,7 +296,8 @@ func parseError(text string, status int) sample {
 	return sample{Where: "network", Body: text}
 }
 
-// parseResponse reads a status line, headers and a body, also in the form that tools print ("HTTP/2 529").
+// parseResponse reads a status line, headers and a body, also in the form that tools print ("HTTP/2 529"). Of several
+// heads the last one counts: curl prints those of a 100, of a proxy's CONNECT and of a redirection before it.
 func parseResponse(text string) (e sample, body string, ok bool) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	line, rest, _ := strings.Cut(text, "\n")
@@ -316,6 +317,9 @@ func parseResponse(text string) (e sample, body string, ok bool) {
 			break // the blank line before the body
 		}
 		e.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	if last, body, more := parseResponse(rest); more {
+		return last, body, true
 	}
 	return e, rest, true
 }
