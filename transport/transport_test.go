@@ -501,6 +501,30 @@ func TestTransport_SomeRequestsAreSentOnce(t *testing.T) {
 	}
 }
 
+// Cohere's SDK sends one request several times, and does not rewind the body.
+func TestTransport_BodyThatHasBeenReadIsSentWhole(t *testing.T) {
+	large := strings.Repeat("words ", 10<<10)
+	for _, tt := range []struct {
+		name, body string
+		read       int64
+	}{
+		{"small, read to its end", prompt, int64(len(prompt))},
+		{"large, read to its end", large, int64(len(large))},
+		{"large, read in part", large, 32 << 10},
+		{"small, not read", prompt, 0},
+	} {
+		u := &upstream{replies: []reply{ok(answerJSON)}}
+		req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://api.test/v1/messages", strings.NewReader(tt.body))
+		if _, err := io.CopyN(io.Discard, req.Body, tt.read); err != nil {
+			t.Fatalf("%s: read: %v", tt.name, err)
+		}
+		_, text, err := send(t, u, policy.Patient(), req)
+		if err != nil || text != answerJSON || len(u.bodies) != 1 || u.bodies[0] != tt.body {
+			t.Errorf("%s: got %q after bodies of %d bytes, error %v, want one of %d bytes", tt.name, text, len(strings.Join(u.bodies, "")), err, len(tt.body))
+		}
+	}
+}
+
 func TestTransport_OutcomeInsideARunIsUnchanged(t *testing.T) {
 	u := &upstream{replies: []reply{overload}}
 	_, err := retry.Do(t.Context(), retry.Retrier{}, func(ctx context.Context, _ int) (int, error) {

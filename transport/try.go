@@ -78,32 +78,53 @@ func (c *call) failed(err error) *fault.Error {
 	return f
 }
 
-// outgoing returns the request of a try: with its context and, from the second on,
-// a fresh body. The retry count is set only where the SDK says "0", so that the
-// provider sees true counts and no SDK is contradicted.
+// outgoing returns the request of a try: with its context and, where the body may have been read, a fresh one. The
+// retry count is set only where the SDK says "0", so that the provider sees true counts and no SDK is contradicted.
 func (c *call) outgoing(ctx context.Context) (*http.Request, error) {
-	if c.sent == 0 {
-		if c.sharesContext() {
-			return c.req, nil
-		}
-		c.first = *c.req.WithContext(ctx)
-		return &c.first, nil
+	fresh := c.req.GetBody != nil && (c.sent > 0 || mayBeRead(c.req))
+	if c.sent == 0 && !fresh && c.sharesContext() {
+		return c.req, nil
 	}
-	out := c.req.WithContext(ctx)
-	if c.req.GetBody != nil {
+	out := &c.first
+	if c.sent == 0 {
+		c.first = *c.req.WithContext(ctx)
+	} else {
+		out = c.req.WithContext(ctx)
+	}
+	if fresh {
 		body, err := c.req.GetBody()
 		if err != nil {
 			return nil, &fault.Error{
 				Kind: fault.Invalid, Message: "the request's body cannot be read again", Err: err, Rule: "transport/body",
 			}
 		}
+		if c.sent == 0 && c.req.Body != nil {
+			_ = c.req.Body.Close()
+		}
 		out.Body = body
 	}
-	if len(c.req.Header[retryCount]) > 0 && !resent(c.req) {
+	if c.sent > 0 && len(c.req.Header[retryCount]) > 0 && !resent(c.req) {
 		out.Header = c.req.Header.Clone()
 		out.Header.Set(retryCount, strconv.Itoa(c.sent))
 	}
 	return out, nil
+}
+
+// writtenAtOnce is a size below which net/http sends a body whole or not at all.
+const writtenAtOnce = 4 << 10
+
+// mayBeRead reports whether a part of a body may be gone before its first try: an SDK, such as Cohere's, may send the same
+// request twice. A small body is whole unless it is at its end, which a read of nothing tells; a fresh one of each
+// would cost every call two allocations.
+func mayBeRead(req *http.Request) bool {
+	if req.Body == nil || req.Body == http.NoBody || req.ContentLength == 0 {
+		return false
+	}
+	if req.ContentLength >= writtenAtOnce {
+		return true
+	}
+	_, err := req.Body.Read(nil)
+	return err == io.EOF
 }
 
 // errNoResponse is the error of a RoundTripper that returns neither.
