@@ -45,7 +45,8 @@ type Completed struct {
 }
 
 // continuedHeader tells in a trailer how often an answer was asked for again after its first content. The headers
-// are out by then.
+// are out by then. Only a client that asks for trailers gets it: lighttpd passes one on as a broken header, and proxies
+// of Node end at it.
 const continuedHeader = "X-Ridethrough-Continued"
 
 // completion is how far an answer is out that may be asked for again.
@@ -204,7 +205,9 @@ func (c *call) completed() {
 	if c.completion.again == 0 {
 		return
 	}
-	c.w.Header().Set(http.TrailerPrefix+continuedHeader, strconv.Itoa(c.completion.again))
+	if takesTrailers(c.r.Header) {
+		c.w.Header().Set(http.TrailerPrefix+continuedHeader, strconv.Itoa(c.completion.again))
+	}
 	c.emit(Event{Completed: Completed{Again: c.completion.again, Discarded: c.billedTwice(), Text: c.body.own}})
 }
 

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"sync"
@@ -85,8 +86,26 @@ func TestComplete_OutageOfTwoHoursAfterABreak(t *testing.T) {
 			if len(g.completed) != 1 || g.completed[0].Again != 1 || g.retries < 10 || len(g.failures) > 0 {
 				t.Errorf("%s: completed %+v, %d retries, failures %v", api.path, g.completed, g.retries, g.failures)
 			}
-			if n := w.header.Get(http.TrailerPrefix + "X-Ridethrough-Continued"); n != "1" {
-				t.Errorf("%s: the trailer is %q, want 1", api.path, n)
+			if n, sent := w.header[http.TrailerPrefix+"X-Ridethrough-Continued"]; sent {
+				t.Errorf("%s: the trailer is %q for a client that has not asked for trailers, want none", api.path, n)
+			}
+		})
+	}
+}
+
+func TestComplete_TrailerIsForClientsThatAskForTrailers(t *testing.T) {
+	const broken, comment = `think:"Let me see."+say:"Hello there."+cut:2`, "asked for again (1), as the answer had broken off"
+	for te, want := range map[string]string{"": "", "gzip": "", "trailers": "1", "gzip;q=0.5, Trailers": "1"} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newCompleting(t, "", policy.Patient(), simulator.Script{Replies: replies(t, broken+`, say:"Good day."`)})
+			req := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/chat/completions", strings.NewReader(gpt))
+			if te != "" {
+				req.Header.Set("Te", te)
+			}
+			w := &received{header: http.Header{}, last: time.Now()}
+			g.ServeHTTP(w, req)
+			if got := w.header.Get(http.TrailerPrefix + "X-Ridethrough-Continued"); got != want || !strings.Contains(w.String(), comment) {
+				t.Errorf("TE %q: got trailer %q, want %q, and the comment %q in\n%s", te, got, want, comment, w)
 			}
 		})
 	}

@@ -204,6 +204,16 @@ func isHopByHop(name string) bool {
 	return false
 }
 
+// takesTrailers reports whether a client has said that it reads trailers (RFC 9110, 10.1.4).
+func takesTrailers(h http.Header) bool {
+	for part := range strings.SplitSeq(strings.Join(h["Te"], ","), ",") {
+		if strings.EqualFold(strings.TrimSpace(part), "trailers") {
+			return true
+		}
+	}
+	return false
+}
+
 // dropNamed removes the headers that Connection names as those of one connection.
 func dropNamed(h http.Header, connection []string) {
 	for _, list := range connection {
