@@ -134,7 +134,7 @@ func asksForAnswer(p string) bool { return registry.Of(http.MethodPost, p) != ni
 // such as /v1/models. A request for an answer is matched by its path alone: no key goes to another API.
 func isAnthropic(r *http.Request) bool {
 	p := r.URL.Path
-	return under(p, "/v1/messages") || under(p, "/v1/complete") ||
+	return under(p, "/v1/messages") || under(p, "/v1/complete") || under(p, "/api/v1/messages") ||
 		under(p, "/v1") && r.Header.Get("Anthropic-Version") != "" && !asksForAnswer(p)
 }
 
@@ -150,7 +150,7 @@ func isGemini(r *http.Request) bool {
 }
 
 // isOpenAI takes what is left below /v1, as most clients use this API.
-func isOpenAI(r *http.Request) bool { return under(r.URL.Path, "/v1") }
+func isOpenAI(r *http.Request) bool { return under(r.URL.Path, "/v1") || isOpenRouter(r.URL.Path) }
 
 // isCohere takes what is below the version that only this API has.
 func isCohere(r *http.Request) bool { return under(r.URL.Path, "/v2") }
@@ -163,13 +163,26 @@ func isBedrock(r *http.Request) bool {
 
 // isLMStudio recognises the server's own API.
 func isLMStudio(r *http.Request) bool {
-	return under(r.URL.Path, "/api/v0") || under(r.URL.Path, "/api/v1")
+	return under(r.URL.Path, "/api/v0") || under(r.URL.Path, "/api/v1") && !isOpenRouter(r.URL.Path)
 }
 
 // isOllama takes what is left below /api.
 func isOllama(r *http.Request) bool {
-	return under(r.URL.Path, "/api") && !isLMStudio(r)
+	return under(r.URL.Path, "/api") && !under(r.URL.Path, "/api/v0") && !under(r.URL.Path, "/api/v1")
 }
+
+// isOpenRouter recognises the path of a request for an answer from OpenRouter's SDK with another host: OpenRouter has the
+// APIs of others below /api. LM Studio has one of its own there.
+func isOpenRouter(p string) bool {
+	if !under(p, openRouter) {
+		return false
+	}
+	d := registry.Of(http.MethodPost, p)
+	return d != nil && d != lmstudio.API()
+}
+
+// openRouter is where OpenRouter has the APIs of others.
+const openRouter = "/api/v1"
 
 // isVertex takes the paths that only this API has.
 func isVertex(r *http.Request) bool { return isVertexPath(r.URL.Path) }

@@ -277,8 +277,7 @@ func (g *Gateway) serveCommand(w http.ResponseWriter, r *http.Request, up *upstr
 	id, err := strconv.ParseInt(number, 10, 64)
 	s, c := g.waiting(id)
 	if err != nil || r.Header.Get(preamble.Command) != preamble.RetryNow || s == nil || c.preamble == nil || !c.keepalive.permits(secret) || !s.act(RetryNow) {
-		reply(w, up.api.errors, http.StatusNotFound, up.api.errors.ErrorBody(&fault.Error{Kind: fault.Invalid},
-			"ridethrough: no request waits for this command"))
+		up.refuse(w, r, http.StatusNotFound, &fault.Error{Kind: fault.Invalid}, "no request waits for this command")
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -117,11 +117,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !slices.Contains(methods, r.Method) {
-		up.refuseMethod(w, r.Method)
+		up.refuseMethod(w, r)
 		return
 	}
 	if slices.Contains(r.Header[viaHeader], g.id) {
-		up.refuseLoop(w)
+		up.refuseLoop(w, r)
 		return
 	}
 	if r.Header[preamble.Command] != nil {
@@ -129,7 +129,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if up.cannotPass(r) {
-		up.refuseSigned(w)
+		up.refuseSigned(w, r)
 		return
 	}
 	// An upstream may answer before it has read the request. Without this the
@@ -181,15 +181,14 @@ func (g *Gateway) WaitSockets(ctx context.Context) error {
 var methods = []string{http.MethodPost, http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 // refuseMethod answers a request with another method.
-func (u *upstream) refuseMethod(w http.ResponseWriter, method string) {
+func (u *upstream) refuseMethod(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Allow", strings.Join(methods, ", "))
-	reply(w, u.api.errors, http.StatusMethodNotAllowed, u.api.errors.ErrorBody(&fault.Error{Kind: fault.Invalid},
-		"ridethrough: no API has the method "+text.Clip(method, idBound)))
+	u.refuse(w, r, http.StatusMethodNotAllowed, &fault.Error{Kind: fault.Invalid}, "no API has the method "+text.Clip(r.Method, idBound))
 }
 
 // refuseLoop answers a request that has come back to the gateway.
-func (u *upstream) refuseLoop(w http.ResponseWriter) {
+func (u *upstream) refuseLoop(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(shouldRetryHeader, "false")
-	reply(w, u.api.errors, http.StatusLoopDetected, u.api.errors.ErrorBody(&fault.Error{Kind: fault.Invalid},
-		"ridethrough: the upstream "+u.Name+" leads back to this gateway; give it another base URL"))
+	u.refuse(w, r, http.StatusLoopDetected, &fault.Error{Kind: fault.Invalid},
+		"the upstream "+u.Name+" leads back to this gateway; give it another base URL")
 }

@@ -252,12 +252,11 @@ func (u *upstream) cannotPass(r *http.Request) bool {
 }
 
 // refuseSigned answers a request that is signed by the client.
-func (u *upstream) refuseSigned(w http.ResponseWriter) {
-	d := u.api.errors
+func (u *upstream) refuseSigned(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(shouldRetryHeader, "false")
-	reply(w, d, http.StatusForbidden, d.ErrorBody(&fault.Error{Kind: fault.Auth}, "ridethrough: the request is signed (SigV4) "+
+	u.refuse(w, r, http.StatusForbidden, &fault.Error{Kind: fault.Auth}, "the request is signed (SigV4) "+
 		"for the address of this gateway, and its provider would refuse that signature; use a Bedrock API key in the client "+
-		"(AWS_BEARER_TOKEN_BEDROCK), or give the upstream "+u.Name+" AWS credentials of its own, with which requests are signed again"))
+		"(AWS_BEARER_TOKEN_BEDROCK), or give the upstream "+u.Name+" AWS credentials of its own, with which requests are signed again")
 }
 
 // resender has net/http send a request again when a pooled connection was closed before the first byte of an answer.

@@ -269,22 +269,22 @@ func refusingProxy(t *testing.T, status, provider string) (*url.URL, *atomic.Int
 	t.Helper()
 	var asked atomic.Int32
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		client, _, err := http.NewResponseController(w).Hijack()
+		conn, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			return
 		}
-		defer client.Close()
+		defer conn.Close()
 		if asked.Add(1) <= 2 {
-			_, _ = io.WriteString(client, "HTTP/1.1 "+status+"\r\nContent-Length: 0\r\n\r\n")
+			_, _ = io.WriteString(conn, "HTTP/1.1 "+status+"\r\nContent-Length: 0\r\n\r\n")
 			return
 		}
 		to, err := net.Dial("tcp", provider)
 		if err != nil {
 			return
 		}
-		_, _ = io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n")
-		go func() { _, _ = io.Copy(to, client); _ = to.Close() }()
-		_, _ = io.Copy(client, to)
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n")
+		go func() { _, _ = io.Copy(to, conn); _ = to.Close() }()
+		_, _ = io.Copy(conn, to)
 	}))
 	t.Cleanup(proxy.Close)
 	u, _ := url.Parse(proxy.URL)

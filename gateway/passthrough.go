@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -85,7 +86,7 @@ func (g *Gateway) newPassThrough(s *setup, up *upstream) *httputil.ReverseProxy 
 				panic(http.ErrAbortHandler) // the client has left
 			}
 			f := s.faults.Of(err, time.Now())
-			reply(w, up.api.errors, http.StatusBadGateway, up.api.errors.ErrorBody(f, "ridethrough: "+up.noAnswer(f)))
+			up.refuse(w, r, http.StatusBadGateway, f, up.noAnswer(f))
 		},
 	}
 }
@@ -99,7 +100,7 @@ func (g *Gateway) passThrough(w http.ResponseWriter, r *http.Request, u *upstrea
 	if err := u.authorize(out.Header, &query); err != nil {
 		_ = r.Body.Close() // the server would take the rest of it for the next request
 		f := classify.Of(err, time.Now())
-		reply(w, u.api.errors, http.StatusUnauthorized, u.api.errors.ErrorBody(f, "ridethrough: "+f.Error()))
+		u.refuse(w, r, http.StatusUnauthorized, f, f.Error())
 		return
 	}
 	for name := range out.Header {
@@ -113,7 +114,7 @@ func (g *Gateway) passThrough(w http.ResponseWriter, r *http.Request, u *upstrea
 	if keep := u.keepsBody(r, to); keep > 0 {
 		body, err := g.spool.Read(r.Body, r.ContentLength, keep)
 		if err != nil {
-			u.refuseBody(w, r, received, u.api.errors, err)
+			u.refuseBody(w, r, received, u.errorsOf(r), err)
 			return
 		}
 		defer body.Release()
@@ -169,6 +170,22 @@ func reply(w http.ResponseWriter, d *api.API, status int, body []byte) {
 	_, _ = w.Write(body) // the client may have disconnected
 }
 
+// refuse answers a request with an error of the gateway, in the form that its client reads.
+func (u *upstream) refuse(w http.ResponseWriter, r *http.Request, status int, f *fault.Error, why string) {
+	d := u.errorsOf(r)
+	reply(w, d, status, d.ErrorBody(f, "ridethrough: "+why))
+}
+
+// errorsOf returns the API in whose form the client of a request reads errors: that of the path, or else the upstream's.
+// Ollama and LM Studio have OpenAI's below /v1.
+func (u *upstream) errorsOf(r *http.Request) *api.API {
+	var other *api.API
+	if strings.Contains(u.api.dialects, compatible) && under(strings.TrimPrefix(r.URL.Path, u.prefix), "/v1") {
+		other = openai.Chat()
+	}
+	return cmp.Or(registry.ErrorsOf(r.URL.Path, r.Header), other, u.api.errors)
+}
+
 // serveUnmatched answers a request that matches no upstream: a client's check for a server, or a browser.
 func (s *setup) serveUnmatched(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
@@ -180,7 +197,7 @@ func (s *setup) serveUnmatched(w http.ResponseWriter, r *http.Request) {
 	for i, u := range s.upstreams {
 		names[i] = u.Name + " (" + u.API + ")"
 	}
-	d, hint := openai.Chat(), ""
+	d, hint := cmp.Or(registry.ErrorsOf(r.URL.Path, r.Header), openai.Chat()), ""
 	if lacksVersion(r) {
 		hint = "; the client's base URL lacks /v1: set " + addressOf(r) + "/v1"
 	}

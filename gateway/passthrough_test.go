@@ -309,3 +309,36 @@ func TestPassThrough_RefusedRequestIsConsumed(t *testing.T) {
 		t.Errorf("%d, and the server has %d bodies to close", rec.status, 1+body.open.Load())
 	}
 }
+
+// While a server is away, the gateway answers in the form that the client of the path reads.
+func TestPassThrough_ErrorsHaveTheFormOfThePath(t *testing.T) {
+	const anthropic, openai, ollama = `{"type":"error","error":{"type":"`, `{"error":{"message":"`, `{"error":"ridethrough: `
+	down := roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") })
+	for _, tt := range []struct{ method, path, header, want string }{
+		{"POST", "/api/show", "", ollama},
+		{"GET", "/api/tags", "", ollama},
+		{"GET", "/api/ps", "", ollama},
+		{"GET", "/api/version", "", ollama},
+		{"POST", "/api/embed", "", ollama},
+		{"GET", "/ollama/v1/models", "", openai},
+		{"POST", "/openai/api/show", "", ollama},
+		{"POST", "/v1/messages/count_tokens", "", anthropic},
+		{"GET", "/v1/models", "Anthropic-Version", anthropic},
+		{"GET", "/anthropic/v1/models", "", anthropic},
+		{"GET", "/v1/models", "", openai},
+		{"TRACE", "/api/show", "", ollama},
+		{"GET", "/nowhere/api/tags", "", ollama},
+		{"POST", "/nowhere/v1/messages/count_tokens", "", anthropic},
+		{"GET", "/nowhere/v1/models", "", openai},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			resp, err := pass(t, inProcess(newGateway(t, gateway.Config{Base: down})), tt.method, tt.path, tt.header, "2023-06-01")
+			if err != nil {
+				t.Fatalf("%s %s: %v", tt.method, tt.path, err)
+			}
+			if text, _ := io.ReadAll(resp.Body); resp.StatusCode < 400 || !strings.HasPrefix(string(text), tt.want) {
+				t.Errorf("%s %s: got %d %s, want an error that begins with %s", tt.method, tt.path, resp.StatusCode, text, tt.want)
+			}
+		})
+	}
+}

@@ -196,10 +196,26 @@ func (s *setup) match(r *http.Request) (*upstream, endpoint) {
 			return up, endpoint{"/" + below, strings.TrimPrefix(escaped, "/"+name)}
 		}
 	}
-	if i := apiFor(r); i >= 0 {
-		return s.defaults[i], endpoint{p, escaped}
+	i := apiFor(r)
+	switch {
+	case i < 0:
+		return nil, endpoint{}
+	case isOpenRouter(p):
+		return s.openRouter(i), endpoint{strings.TrimPrefix(p, "/api"), strings.TrimPrefix(escaped, "/api")}
 	}
-	return nil, endpoint{}
+	return s.defaults[i], endpoint{p, escaped}
+}
+
+// openRouter returns the upstream of a request of OpenRouter's SDK to an API: the first at OpenRouter, or at a server with
+// such paths, else the first of the API.
+func (s *setup) openRouter(api int) *upstream {
+	i := slices.IndexFunc(s.upstreams, func(u *upstream) bool {
+		return u.api == &apis[api] && under(u.baseURL.Path, "/api")
+	})
+	if i < 0 {
+		return s.defaults[api]
+	}
+	return s.upstreams[i]
 }
 
 // defaultFor returns the upstream of an API's requests; nil: none. Without an

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/api/ollama"
 	"github.com/ridethrough/ridethrough/internal/api/openai"
+	"github.com/ridethrough/ridethrough/internal/api/registry"
 )
 
 // rejection is the cause of a fault that came as a response. It keeps the response for the caller, in case
@@ -96,12 +98,9 @@ func endsRetries(status int, f *fault.Error) bool {
 	return status >= http.StatusInternalServerError || f.Kind == fault.Quota
 }
 
-// unanswered returns a response where none has come: a 503 with an error in the dialect's form.
+// unanswered returns a response where none has come: a 503 with an error in the form of the path's API.
 func (c *call) unanswered(f *fault.Error) *http.Response {
-	d := c.dialect
-	if d == nil {
-		d = openai.Chat()
-	}
+	d := cmp.Or(c.dialect, registry.ErrorsOf(c.req.URL.Path, c.req.Header), openai.Chat())
 	text := fmt.Sprintf("no answer from %s: %v", c.req.URL.Host, f)
 	if c.sent > 1 {
 		text = fmt.Sprintf("no answer from %s in %d tries: %v", c.req.URL.Host, c.sent, f)

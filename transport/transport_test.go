@@ -501,6 +501,25 @@ func TestTransport_SomeRequestsAreSentOnce(t *testing.T) {
 	}
 }
 
+func TestTransport_UnansweredHasTheFormOfThePath(t *testing.T) {
+	for path, want := range map[string]string{
+		"/v1/messages":              `{"type":"error","error":{"type":"`,
+		"/v1/messages/count_tokens": `{"type":"error","error":{"type":"`,
+		"/api/show":                 `{"error":"no answer from`,
+		"/v1/embeddings":            `{"error":{"message":"no answer from`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			req := post(t.Context())
+			req.URL.Path = path
+			u := &upstream{replies: []reply{{err: syscall.ECONNREFUSED}}}
+			resp, text, err := send(t, u, policy.Simple(), req)
+			if err != nil || resp.StatusCode != 503 || !strings.HasPrefix(text, want) {
+				t.Errorf("%s: got %q, error %v, want %s", path, text, err, want)
+			}
+		})
+	}
+}
+
 // Cohere's SDK sends one request several times, and does not rewind the body.
 func TestTransport_BodyThatHasBeenReadIsSentWhole(t *testing.T) {
 	large := strings.Repeat("words ", 10<<10)

@@ -120,7 +120,7 @@ var house = []row{
 	},
 	{
 		floor: 3, path: "internal/server",
-		uses: "internal/cork breaker internal/fleet gateway internal/operation/access internal/api internal/api/anthropic internal/api/openai internal/api/registry internal/exchange fault fault/classify policy ratelimit turn internal/operation/history internal/operation/notify internal/operation/tenant internal/server/rest internal/server/api internal/server/live",
+		uses: "internal/cork breaker internal/fleet gateway internal/operation/access internal/api internal/api/openai internal/api/registry internal/exchange fault fault/classify policy ratelimit turn internal/operation/history internal/operation/notify internal/operation/tenant internal/server/rest internal/server/api internal/server/live",
 	},
 	{
 		floor: 3, path: "internal/server/conversations", uses: "council internal/text agent breaker gateway internal/operation/transfer internal/operation/history internal/exchange conversation llm store turn wire internal/server/api internal/server/rest internal/server/live internal/server/views",

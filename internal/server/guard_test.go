@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -130,21 +131,24 @@ func TestServer_WithoutTokenForwardsCredentials(t *testing.T) {
 
 func TestServer_RefusesInTheFormOfTheAPI(t *testing.T) {
 	s := server.New(server.Config{Log: slog.New(slog.DiscardHandler), Gateway: &fake{}, Token: "t"})
-	for target, want := range map[string]string{
-		"/v1/messages":              `"type":"authentication_error"`,
-		"/v1/messages/count_tokens": `"error"`,
-		"/team/v1/chat/completions": `"error":{`,
-		"/v1/models":                `"error":{`,
-		"/-/waits":                  `"code":"unauthorized"`,
+	for _, tt := range []struct{ target, header, want string }{
+		{"/v1/messages", "", `{"type":"error","error":{"type":"authentication_error","message":"`},
+		{"/v1/messages/count_tokens", "", `{"type":"error","error":{"type":"authentication_error","message":"`},
+		{"/v1/models", "Anthropic-Version", `{"type":"error","error":{"type":"authentication_error","message":"`},
+		{"/team/v1/chat/completions", "", `{"error":{"message":"`},
+		{"/v1/models", "", `{"error":{"message":"`},
+		{"/v1beta/models", "", `{"error":{"code":401,"message":"`},
+		{"/api/chat", "", `{"error":"`},
+		{"/api/show", "", `{"error":"`},
+		{"/local/api/tags", "", `{"error":"`},
+		{"/api/version", "", `{"error":"`},
+		{"/v2/embed", "", `{"message":"`},
+		{"/-/waits", "", `{"title":"Unauthorized","status":401,"code":"unauthorized"`},
 	} {
-		w := ask(s, request("POST", target, "{}"))
-		if w.Code != 401 || !strings.Contains(w.Body.String(), want) || !strings.Contains(w.Body.String(), "X-Ridethrough-Token") {
-			t.Errorf("%s: %d %s", target, w.Code, w.Body)
+		w := ask(s, request("POST", tt.target, "{}", cmp.Or(tt.header, "X-Other"), "2023-06-01"))
+		if w.Code != 401 || !strings.HasPrefix(w.Body.String(), tt.want) || !strings.Contains(w.Body.String(), "X-Ridethrough-Token") {
+			t.Errorf("%s with header %q: got %d %s, want 401 and %s", tt.target, tt.header, w.Code, w.Body, tt.want)
 		}
-	}
-	w := ask(s, request("POST", "/v1/models", "{}", "Anthropic-Version", "2023-06-01"))
-	if !strings.Contains(w.Body.String(), `{"type":"error"`) {
-		t.Errorf("%s", w.Body)
 	}
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -11,7 +12,6 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/api"
-	"github.com/ridethrough/ridethrough/internal/api/anthropic"
 	"github.com/ridethrough/ridethrough/internal/api/openai"
 	"github.com/ridethrough/ridethrough/internal/api/registry"
 	"github.com/ridethrough/ridethrough/internal/operation/access"
@@ -60,15 +60,9 @@ func isOurs(r *http.Request) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// dialectOf guesses the API of a request, for an error in its form.
+// dialectOf returns the API of a request, for an error in its form.
 func dialectOf(r *http.Request) *api.API {
-	if d := registry.Of(http.MethodPost, r.URL.Path); d != nil {
-		return d
-	}
-	if r.Header.Get("Anthropic-Version") != "" {
-		return anthropic.Messages()
-	}
-	return openai.Chat()
+	return cmp.Or(registry.ErrorsOf(r.URL.Path, r.Header), openai.Chat())
 }
 
 // hasNoCredential reports whether a request has no credential for a provider, or had the token in its place.
