@@ -20,7 +20,7 @@ import (
 // byte, and some count only events; see docs/holding.md for their limits.
 const (
 	commitAfter      = 10 * time.Second // after the request for a stream arrived
-	lateCommitAfter  = 45 * time.Second // for an answer without a stream, which can only be cut from then on: as late as clients bear, once a fault has happened or the upstream has said 200
+	lateCommitAfter  = 25 * time.Second // for an answer without a stream, which can only be cut from then on, once a fault has happened or the upstream has said 200: before h2o and Traffic Server give up, at 30 s of silence
 	pingEvery        = 10 * time.Second
 	heartbeatEvery   = 5                // a heartbeat in place of each fifth ping, so that two are at most 60 s apart
 	pingWriteTimeout = 10 * time.Second // a client that reads no ping for so long is gone
