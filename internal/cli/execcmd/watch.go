@@ -59,14 +59,20 @@ func (w *watcher) end() string {
 	<-w.ended
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := time.Now()
-	if len(w.waits) == 0 {
+	now, how := time.Now(), "" // of other programs too, or the stream does not say how they have ended
+	if w.g.own {
+		how = "left" // by the program, or by a child of it that outlives it: the gateway ends
+	}
+	still := len(w.waits)
+	for _, one := range w.waits {
+		w.over(one, how)
+	}
+	clear(w.waits)
+	w.settle(now)
+	if still == 0 || w.g.own {
 		w.shown.show(nil, w.held, now)
 	}
 	w.shown.end(now)
-	w.held.calls += len(w.waits) // of other programs too, or the stream does not say how they have ended
-	clear(w.waits)
-	w.settle(now)
 	if w.held.calls == 0 {
 		return ""
 	}

@@ -153,3 +153,38 @@ func TestWatch_EndsWithHowTheLastCallHasEnded(t *testing.T) {
 		t.Errorf("wrote %q and told %v, want the program's title at the end, and the limit alone", out, *told)
 	}
 }
+
+// TestWatch_CallsThatOutliveTheProgramAreLost is about a program that a CI system ends, whose child still asks.
+func TestWatch_CallsThatOutliveTheProgramAreLost(t *testing.T) {
+	for own, want := range map[bool]string{true: "; 1 lost", false: "; 0 lost, at "} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, "event: snapshot\ndata: {\"waits\":[{\"id\":1,\"upstream\":\"openai\",\"cause\":\"server error\",\"retries\":2,\"remainingMs\":5000}]}\n\n")
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}))
+		waiting, out := make(chan struct{}), new(bytes.Buffer)
+		watched := watch(t.Context(), gateway{Gateway: running.Gateway{URL: s.URL}, own: own}, &signalling{lines{to: out}, waiting})
+		<-waiting
+		if got := watched.end(); !strings.Contains(got, want) {
+			t.Errorf("a gateway of its own %t: end: got %q, want it to contain %q", own, got, want)
+		}
+		lost := "s and 3 failed tries: openai: server error\n"
+		if strings.HasSuffix(out.String(), lost) != own {
+			t.Errorf("a gateway of its own %t: wrote %q; want %q at the end: %[1]t", own, out, lost)
+		}
+		s.Close()
+	}
+}
+
+// signalling reports the first wait that it shows.
+type signalling struct {
+	lines
+	shown chan struct{}
+}
+
+func (s *signalling) show(waits map[int64]running.Wait, over held, now time.Time) {
+	if s.lines.show(waits, over, now); len(waits) > 0 && s.shown != nil {
+		close(s.shown)
+		s.shown = nil
+	}
+}
