@@ -1,8 +1,10 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/ridethrough/ridethrough/fault"
 )
@@ -21,35 +23,24 @@ func (a *API) ownEvent(c Client, f Form, e *fault.Error, message string, within 
 	case body == nil:
 		return nil
 	case f == Events && a.is.Errors.Event != nil:
-		var named struct{ Code, Type any }
-		_ = json.Unmarshal(body["error"], &named) // it has been read
-		code, _ := named.Code.(string)
-		kind, _ := named.Type.(string)
-		return []byte(a.is.Errors.Event(cmp.Or(code, kind, a.is.Errors.kind(e)), message))
+		return []byte(a.is.Errors.Event(cmp.Or(TextOf(cause.Get("code")), TextOf(cause.Get("type")), a.is.Errors.kind(e)), message))
 	}
-	cause["message"], _ = json.Marshal(message) // of a string: it can be encoded
-	body["error"], _ = json.Marshal(cause)
-	text, err := json.Marshal(body)
-	if err != nil {
-		return nil
-	}
-	return a.errorFrame(f, text, within)
+	return a.errorFrame(f, body.Set("error", cause.Set("message", Quote(message)).JSON()).JSON(), within)
 }
 
-// ownError returns the members of a body that is a whole error in the form of the API, and of the error in it; nil: it
-// is not.
-func (a *API) ownError(text []byte) (body, cause map[string]json.RawMessage) {
-	if json.Unmarshal(text, &body) != nil || json.Unmarshal(body["error"], &cause) != nil {
+// ownError returns a body that is a whole error in the form of the API, in one line, and the error in it; nil: it is not.
+func (a *API) ownError(text []byte) (body, cause Object) {
+	var line bytes.Buffer
+	if json.Compact(&line, text) != nil {
 		return nil, nil
 	}
-	var message string
-	if json.Unmarshal(cause["message"], &message) != nil || message == "" {
+	body, _ = ParseObject(line.Bytes())
+	if cause = body.Child("error"); TextOf(cause.Get("message")) == "" {
 		return nil, nil
 	}
-	for name := range Members(a.is.Errors.Body("", "")) {
-		if body[string(name)] == nil {
-			return nil, nil // of another API
-		}
+	form, _ := ParseObject(a.is.Errors.Body("", ""))
+	if (form.Get("type") == nil) != (body.Get("type") == nil) || slices.ContainsFunc(form, func(m Field) bool { return body.Get(m.Key) == nil }) {
+		return nil, nil // of another API
 	}
 	return body, cause
 }
