@@ -260,3 +260,28 @@ func TestCompleted_TokensBilledTwice(t *testing.T) {
 		})
 	}
 }
+
+// A keepalive in the middle of Gemini's answer has the answer's line ends, and is an event for the libraries that lose
+// a stream at a blank line.
+func TestComplete_GeminisPingHasTheStreamsLineEnds(t *testing.T) {
+	const thought, said = `data: {"candidates":[{"content":{"parts":[{"text":"Let me see.","thought":true}]}}]}`,
+		`data: {"candidates":[{"content":{"parts":[{"text":"Hello"}]},"finishReason":"STOP"}]}`
+	for _, end := range []string{"\n\n", "\r\n\r\n"} {
+		for library, event := range map[string]string{"genai-js/0.24.1": "data: {}", "google-genai-sdk/3.3.0 gl-node/v22": "", "": ""} {
+			synctest.Test(t, func(t *testing.T) {
+				script := []roundTrip{streams(thought + end), says(503, `{}`), says(503, `{}`), streams(said + end)}
+				asked := 0
+				w := newHarnessOf(t, policy.Policy{Retries: 3, Backoff: policy.Backoff{Steps: []time.Duration{15 * time.Second}}}, roundTrip(func(req *http.Request) (*http.Response, error) {
+					asked++
+					return script[asked-1](req)
+				}))
+				_, text, err := w.get("/v1beta/models/gemini-3:streamGenerateContent?alt=sse", gemini, "X-Goog-Api-Client", library)
+				pings, ok := strings.CutPrefix(text, thought+end)
+				pings, ends := strings.CutSuffix(pings, said+end)
+				if ping := event + end; err != nil || !ok || !ends || pings != strings.Repeat(ping, len(pings)/len(ping)) || len(pings) < 4*len(ping) {
+					t.Errorf("%q, lines end with %q: %q, error %v; want %q every 10 s of 45 between the two parts", library, end, text, err, ping)
+				}
+			})
+		}
+	}
+}

@@ -296,7 +296,9 @@ func (c *call) read() bool {
 
 // client identifies the client.
 func (in *intake) client() api.Client {
-	return api.Client{Agent: in.r.UserAgent(), Originator: in.r.Header.Get("Originator"), Model: in.parsed.Model}
+	return api.Client{
+		Agent: in.r.UserAgent(), Originator: in.r.Header.Get("Originator"), Library: in.r.Header.Get("X-Goog-Api-Client"), Model: in.parsed.Model,
+	}
 }
 
 // lastClient identifies the client for its last error, by its body too, which costs a look at all of that.

@@ -185,7 +185,7 @@ func (k *keepalive) frame(heartbeat bool) (frame []byte) {
 	case k.middle != nil:
 		return k.middle.Ping(k.comment())
 	}
-	return d.Ping(form, k.comment())
+	return d.Ping(form, k.call.client(), k.comment())
 }
 
 // resume starts the keepalive in an answer that has begun and of which nothing is sent for now. The caller writes

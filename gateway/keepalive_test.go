@@ -33,6 +33,7 @@ var rhythms = []struct {
 	{"OpenAI Responses for Codex", "/v1/responses", `{"model":"gpt-5","input":"Hi","stream":true}`, []string{"Originator", "codex_cli_rs"}, "text/event-stream", ": ridethrough ", "event: keepalive\ndata: {\"type\":\"keepalive\",\"sequence_number\":0}\n\n"},
 	{"OpenAI Responses for others", "/v1/responses", `{"model":"gpt-5","input":"Hi","stream":true}`, nil, "text/event-stream", ": ridethrough ", ""},
 	{"Gemini", "/v1beta/models/gemini-3:streamGenerateContent?alt=sse", gemini, nil, "text/event-stream", "\n\n", ""},
+	{"Gemini for @google/generative-ai", "/v1beta/models/gemini-3:streamGenerateContent?alt=sse", gemini, []string{"X-Goog-Api-Client", "genai-js/0.24.1"}, "text/event-stream", "data: {}\n\n", ""},
 	{"Gemini as an array", "/v1beta/models/gemini-3:streamGenerateContent", gemini, nil, "application/json", " ", ""},
 	{"Ollama", "/api/chat", `{"model":"llama","messages":[{"role":"user","content":"Hi"}]}`, nil, "application/x-ndjson", " ", ""},
 	{"LM Studio", "/api/v1/chat", `{"model":"m","input":"Hi","stream":true}`, nil, "text/event-stream", ": ridethrough ", ""},
@@ -109,15 +110,16 @@ func TestKeepalive_StatusAfterTheCommitIsAnErrorEvent(t *testing.T) {
 		event string // how the error begins
 		cut   bool   // the connection is cut behind it
 	}{
-		"Anthropic for Claude Code":   {"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\"", false},
-		"Anthropic for others":        {"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\"", false},
-		"OpenAI Chat":                 {"data: {\"error\":{", true},
-		"OpenAI Responses for Codex":  {"event: error\n", false},
-		"OpenAI Responses for others": {"event: error\n", false},
-		"Gemini":                      {"data: {\"error\":{\"code\":400,", true},
-		"Gemini as an array":          {"[{\"error\":{\"code\":400,", true},
-		"Ollama":                      {"{\"error\":\"", false},
-		"LM Studio":                   {"event: error\n", true},
+		"Anthropic for Claude Code":        {"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\"", false},
+		"Anthropic for others":             {"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\"", false},
+		"OpenAI Chat":                      {"data: {\"error\":{", true},
+		"OpenAI Responses for Codex":       {"event: error\n", false},
+		"OpenAI Responses for others":      {"event: error\n", false},
+		"Gemini for @google/generative-ai": {"data: {\"error\":{\"code\":400,", true},
+		"Gemini":                           {"data: {\"error\":{\"code\":400,", true},
+		"Gemini as an array":               {"[{\"error\":{\"code\":400,", true},
+		"Ollama":                           {"{\"error\":\"", false},
+		"LM Studio":                        {"event: error\n", true},
 	}
 	for _, tt := range rhythms {
 		want, streamed := ends[tt.name]

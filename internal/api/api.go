@@ -43,7 +43,7 @@ type Definition struct {
 	Prefills     bool                // it has servers that continue a turn of the model's with which a request ends
 
 	Ping               func(state string) string                                                  // between events
-	PingCRLF           string                                                                     // between events whose lines end with CRLF; "": as Ping
+	PingFor            func(c Client, crlf bool) string                                           // the same for a client, among events whose lines end with CRLF or not; nil: as Ping
 	Comment            func(text string) string                                                   // among events; nil: its clients break on one
 	Heartbeat          func(Client) string                                                        // between events; nil or "": none
 	HeartbeatWithin    func(beat, id string) string                                               // the same in an answer that has begun; nil: as Heartbeat
@@ -72,9 +72,15 @@ func (a *API) IsRequest(path string) bool { return a.is.IsRequest(path) }
 // Ping returns the bytes to send every 10 to 15 seconds while a request waits. Among events they are a
 // whole frame; elsewhere a space, which may precede any JSON. Where the API allows free text in it, a
 // ping carries the state. It must be one line; "" means a fixed word.
-func (a *API) Ping(f Form, state string) []byte {
-	if f != Events && f != AWSEvents {
+func (a *API) Ping(f Form, c Client, state string) []byte { return a.ping(f, c, state, false) }
+
+// ping is Ping among events whose lines end with CRLF or not.
+func (a *API) ping(f Form, c Client, state string, crlf bool) []byte {
+	switch {
+	case f != Events && f != AWSEvents:
 		return []byte(" ")
+	case a.is.PingFor != nil:
+		return []byte(a.is.PingFor(c, crlf))
 	}
 	return []byte(a.is.Ping(state))
 }

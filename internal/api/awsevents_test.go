@@ -123,7 +123,7 @@ func sealed(headers, payload []byte) []byte {
 
 func TestAPI_AWSMessagesAreReadByAWS(t *testing.T) {
 	for _, d := range []*api.API{bedrock.Invoke(), bedrock.Converse()} {
-		for _, m := range readAWS(t, append(d.Ping(api.AWSEvents, ""), d.Ping(api.AWSEvents, "retry 3")...)) {
+		for _, m := range readAWS(t, append(d.Ping(api.AWSEvents, api.Client{}, ""), d.Ping(api.AWSEvents, api.Client{}, "retry 3")...)) {
 			if got := m.Headers.Get(":event-type").String(); got != "keepalive" || !json.Valid(m.Payload) {
 				t.Errorf("%s: a ping is the event %q with %q", d.Name(), got, m.Payload)
 			}
@@ -207,7 +207,7 @@ func FuzzAWSException(f *testing.F) {
 		if len(m) != 1 || !json.Valid(m[0].Payload) || d.FrameKind(api.AWSEvents, event) != api.Failure {
 			t.Errorf("the exception of %q is %+v", text, m)
 		}
-		ping := d.Ping(api.AWSEvents, text)
+		ping := d.Ping(api.AWSEvents, api.Client{}, text)
 		if m := readAWS(t, ping); len(m) != 1 || !json.Valid(m[0].Payload) || d.FrameKind(api.AWSEvents, ping) != api.Opening {
 			t.Errorf("the ping of %q is %+v", text, m)
 		}

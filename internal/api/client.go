@@ -27,6 +27,7 @@ const (
 type Client struct {
 	Agent      string // the User-Agent header
 	Originator string // the Originator header, with which Codex identifies itself
+	Library    string // the X-Goog-Api-Client header, with which Google's libraries do
 	Model      string // the model that the request asks for
 
 	Told Program // that the request's body tells; otherClient: none

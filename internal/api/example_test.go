@@ -100,9 +100,9 @@ func ExampleAPI_EndsAnswer() {
 // The same wait, in the words of three APIs.
 func ExampleAPI_Ping() {
 	const state = "ridethrough retry 3 in 52s overloaded"
-	fmt.Printf("%q\n", anthropic.Messages().Ping(api.Events, state))
-	fmt.Printf("%q\n", openai.Chat().Ping(api.Events, state))
-	fmt.Printf("%q\n", ollama.API().Ping(api.Lines, state))
+	fmt.Printf("%q\n", anthropic.Messages().Ping(api.Events, api.Client{}, state))
+	fmt.Printf("%q\n", openai.Chat().Ping(api.Events, api.Client{}, state))
+	fmt.Printf("%q\n", ollama.API().Ping(api.Lines, api.Client{}, state))
 	// Output:
 	// "event: ping\ndata: {\"type\":\"ping\"}\n\n"
 	// ": ridethrough retry 3 in 52s overloaded\n\n"

@@ -19,6 +19,10 @@ var (
 	codex     = api.Client{Agent: "codex_cli_rs/0.101.0 (Linux)", Model: "gpt-5"}
 	codexByID = api.Client{Originator: "codex_vscode", Model: "gpt-5"}
 	vercel    = api.Client{Agent: "ai/6.0.0 ai-sdk/openai/3.0.0", Model: "gpt-5"}
+	genaiJS   = api.Client{Agent: "node", Library: "genai-js/0.24.1"}
+	firebase  = api.Client{Agent: "node", Library: "gl-js/3.0.0 fire/3.0.0"}
+	vertexJS  = api.Client{Agent: "model-builder/1.12.0 grpc-node/1.12.0"}
+	googleJS  = api.Client{Agent: "google-genai-sdk/3.3.0 gl-node/v20.20.2", Library: "google-genai-sdk/3.3.0 gl-node/v20.20.2"}
 )
 
 // The keepalives, as measured to pass every client.
@@ -48,8 +52,12 @@ func TestAPI_PingAndHeartbeat(t *testing.T) {
 		{openai.Responses(), api.Events, vercel, ": hold\n\n", ": " + state + "\n\n", ""},
 		{openai.Responses(), api.JSON, codex, " ", " ", ""},
 		{gemini.API(), api.Events, vercel, "\n\n", "\n\n", ""},
+		{gemini.API(), api.Events, googleJS, "\n\n", "\n\n", ""},
+		{gemini.API(), api.Events, genaiJS, "data: {}\n\n", "data: {}\n\n", ""},
+		{gemini.API(), api.Events, firebase, "data: {}\n\n", "data: {}\n\n", ""},
+		{gemini.API(), api.Events, vertexJS, "data: {}\n\n", "data: {}\n\n", ""},
 		{gemini.Interactions(), api.Events, vercel, ": hold\n\n", ": " + state + "\n\n", ""},
-		{gemini.API(), api.Array, vercel, " ", " ", ""},
+		{gemini.API(), api.Array, genaiJS, " ", " ", ""},
 		{gemini.API(), api.JSON, vercel, " ", " ", ""},
 		{ollama.API(), api.Lines, vercel, " ", " ", ""},
 		{ollama.API(), api.JSON, vercel, " ", " ", ""},
@@ -57,7 +65,7 @@ func TestAPI_PingAndHeartbeat(t *testing.T) {
 		{lmstudio.API(), api.JSON, vercel, " ", " ", ""},
 	}
 	for _, tt := range tests {
-		quiet, ping, beat := tt.d.Ping(tt.form, ""), tt.d.Ping(tt.form, state), tt.d.Heartbeat(tt.form, tt.client)
+		quiet, ping, beat := tt.d.Ping(tt.form, tt.client, ""), tt.d.Ping(tt.form, tt.client, state), tt.d.Heartbeat(tt.form, tt.client)
 		if string(quiet) != tt.quiet || string(ping) != tt.ping || string(beat) != tt.heartbeat || (beat == nil) != (tt.heartbeat == "") {
 			t.Errorf("%s, form %d, %+v: fixed ping %q, ping %q, heartbeat %q", tt.d.Name(), tt.form, tt.client, quiet, ping, beat)
 		}

@@ -353,10 +353,7 @@ func (p *Prelude) Middle() Middle {
 
 // Ping is [Dialect.Ping] there.
 func (m Middle) Ping(state string) []byte {
-	if m.crlf && m.api.is.PingCRLF != "" && m.form == Events {
-		return []byte(m.api.is.PingCRLF)
-	}
-	return m.api.Ping(m.form, state)
+	return m.api.ping(m.form, m.client, state, m.crlf)
 }
 
 // Heartbeat is [Dialect.Heartbeat] there: it is a part of the answer that has begun.

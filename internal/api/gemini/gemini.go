@@ -27,7 +27,6 @@ var generateContent = api.New(api.Definition{
 	Prelude:        new(api.PreludeRules),
 	Continuation:   func() api.Continuation { return new(continuation) },
 	Arrays:         true,
-	PingCRLF:       "\r\n\r\n", // a Go client that sees both kinds of line ends reads two events as one
 	EndsWithConnection: func(c api.Client, _ func(func(part []byte) (more bool)) bool) bool {
 		return c.Program() == api.GeminiCLI
 	},
@@ -38,8 +37,8 @@ var generateContent = api.New(api.Definition{
 		return errorBody("FAILED_PRECONDITION", message), true
 	},
 	BrokenEvent:   func(c api.Client, _ bool, body []byte) ([]byte, bool) { return body, readsBareErrors(c) },
-	Ping:          func(string) string { return "\n\n" }, // a comment breaks its clients
-	AbortsOnError: true,                                  // its clients take an error inside a stream for a chunk without text
+	PingFor:       ping,
+	AbortsOnError: true, // its clients take an error inside a stream for a chunk without text
 	Errors: api.ErrorFormat{
 		Body: errorBody,
 		// Google ends its lines with CRLF; a Go client that sees both kinds reads two events as one.
@@ -112,6 +111,27 @@ func isPlainContent(frame []byte) bool {
 		return false
 	}
 	return !bytes.Contains(rest, []byte(`finishReason"`))
+}
+
+// ping keeps a stream alive: a comment breaks its clients. A Go client that sees both kinds of line ends reads two
+// events as one.
+func ping(c api.Client, crlf bool) string {
+	event, end := "", "\n\n"
+	if crlf {
+		end = "\r\n\r\n"
+	}
+	if readsNoBlankLines(c) {
+		event = "data: {}"
+	}
+	return event + end
+}
+
+// readsNoBlankLines reports whether a client expects an event at once after another, and loses the stream at a blank
+// line ("Failed to parse stream"): @google/generative-ai 0.24.1 and @langchain/google-genai 2.3.2, Firebase's 13.2.0
+// and @google-cloud/vertexai 1.12.0. To @google/genai and the SDKs of Go and Python an event without candidates is a
+// part of the answer, for which their callers are not prepared.
+func readsNoBlankLines(c api.Client) bool {
+	return strings.Contains(c.Library, "genai-js/") || strings.Contains(c.Library, " fire/") || strings.Contains(c.Agent, " grpc-node/")
 }
 
 // readsBareErrors reports whether a client has Google's SDK, which finds an error in a stream only as JSON in a write
