@@ -113,7 +113,7 @@ func (w *frameWriter) finish() bool {
 	case w.streams() || w.status == 0:
 		return false
 	}
-	w.send(openai.SocketError(w.statusOfError(), w.header, openai.ErrorIn(w.pending)))
+	w.send(openai.SocketError(w.statusOfError(), w.header, openai.ErrorIn(w.pending), nil))
 	return w.err == nil
 }
 

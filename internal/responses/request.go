@@ -23,24 +23,33 @@ type request struct {
 	warmsUp  bool                       // it only prepares the next request
 	cancels  bool                       // it ends the request in progress
 	held     int64                      // of the budget
+	problem  *problem                   // with which it is answered in its turn; nil: none so far
 }
 
 // problem is an error that the gateway answers with.
 type problem struct {
 	status        int
 	code, message string
+	stream        json.RawMessage // the lane that it is for; nil: the one on which requests are answered
+	refusal       []byte          // the frame of an event that is no request; nil: it is an error
 }
 
 func problemf(status int, code, format string, args ...any) *problem {
-	return &problem{status, code, "ridethrough: " + fmt.Sprintf(format, args...)}
+	return &problem{status: status, code: code, message: "ridethrough: " + fmt.Sprintf(format, args...)}
 }
 
 // frame returns the problem as a frame. Without a status Codex would wait for more.
 func (p *problem) frame() []byte {
+	if p.refusal != nil {
+		return p.refusal
+	}
 	return openai.SocketError(p.status, nil, openai.Marshal(map[string]any{
 		"type": "invalid_request_error", "code": p.code, "message": p.message, "param": nil,
-	}))
+	}), p.stream)
 }
+
+// endsAnswer reports whether clients take the frame for the end of the answer in progress.
+func (p *problem) endsAnswer() bool { return p.refusal == nil && p.stream == nil }
 
 // parse reads a frame.
 func parse(kind websocket.MessageType, frame []byte) (request, *problem) {
@@ -54,15 +63,27 @@ func parse(kind websocket.MessageType, frame []byte) (request, *problem) {
 		req.cancels = true
 		return req, nil
 	default:
-		return req, problemf(http.StatusBadRequest, "unknown_event", "the event %.64q is not supported here", name)
+		p := problemf(http.StatusBadRequest, "unknown_event", "the event %.64q is not supported here", name)
+		p.refusal, p.stream = openai.RefusalFrame(req.fields, p.message), req.lane()
+		return req, p
 	}
-	if len(req.fields["stream_id"]) > 0 {
-		return req, problemf(http.StatusBadRequest, "unsupported_parameter", "one response at a time runs on this socket, without a stream_id")
+	if stream := req.lane(); stream != nil {
+		p := problemf(http.StatusBadRequest, "unsupported_parameter", "one response at a time runs on this socket, without a stream_id")
+		p.stream = stream
+		return req, p
 	}
 	req.previous = text(req.fields["previous_response_id"])
 	req.warmsUp = string(req.fields["generate"]) == "false"
 	req.items = inputItems(req.fields["input"])
 	return req, nil
+}
+
+// lane returns the lane that a frame names; nil: none.
+func (req *request) lane() json.RawMessage {
+	if stream := req.fields["stream_id"]; string(stream) != "null" {
+		return stream
+	}
+	return nil
 }
 
 // text returns a JSON string's value; "": it is not one.
@@ -108,7 +129,7 @@ func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 // body returns the body of the POST: all items, since the provider keeps none for us.
 func (req *request) body(c *chain) []byte {
 	fields := maps.Clone(req.fields)
-	for _, name := range []string{"type", "generate", "background"} {
+	for _, name := range []string{"type", "generate", "background", "stream_id"} {
 		delete(fields, name)
 	}
 	if c.own {

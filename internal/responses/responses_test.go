@@ -304,7 +304,7 @@ func TestServe_ErrorsHaveStatus(t *testing.T) {
 func TestServe_BadFramesAreAnswered(t *testing.T) {
 	s := newServer(t, answers("r1", "Hello"))
 	conn := s.dial()
-	for _, frame := range []string{`no JSON`, `[]`, `{}`, `{"type":"response.steer"}`, `{"type":"response.create","stream_id":"a"}`} {
+	for _, frame := range []string{`no JSON`, `[]`, `{}`, `{"type":"response.jump"}`, `{"type":"response.create","stream_id":"a"}`} {
 		say(t, conn, frame)
 		if e := hear(t, conn); e.Type != "error" || e.Status != 400 || !strings.HasPrefix(e.Error.Message, "ridethrough: ") {
 			t.Errorf("%s: frame %+v, want an error with 400", frame, e)

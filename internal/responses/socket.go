@@ -27,7 +27,7 @@ import (
 // Bounds of a connection.
 const (
 	frameBound  = 32 << 20         // bytes of a frame, like the vendor's of a body
-	queueBound  = 16               // requests behind the one in progress
+	queueBound  = 16               // requests behind the one in progress; as many more are refused in their turn
 	pongTimeout = 30 * time.Second // a client that answers no ping for so long has left
 )
 
@@ -53,7 +53,7 @@ func Serve(w http.ResponseWriter, r *http.Request, handler http.Handler, drainin
 	// The request's context ends with the handshake.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
-	s := &socket{conn: conn, alive: ctx, leave: cancel, opening: r, handler: handler, budget: budget, requests: make(chan request, queueBound), chains: chains{budget: budget}}
+	s := &socket{conn: conn, alive: ctx, leave: cancel, opening: r, handler: handler, budget: budget, requests: make(chan request, 2*queueBound), chains: chains{budget: budget}}
 	var reading sync.WaitGroup
 	defer s.release()
 	defer reading.Wait()
@@ -85,36 +85,45 @@ type socket struct {
 func (s *socket) read() {
 	for {
 		kind, frame, err := s.receive(s.alive)
+		var req request
 		switch {
 		case err == errFull:
-			s.send(problemf(http.StatusServiceUnavailable, "server_is_overloaded", "%v; try again", err).frame())
-			continue
+			req.problem = problemf(http.StatusServiceUnavailable, "server_is_overloaded", "%v; try again", err)
 		case err != nil:
 			return
-		}
-		req, problem := parse(kind, frame)
-		req.held = int64(cap(frame))
-		if problem == nil && !req.cancels {
-			problem = s.queue(req)
+		default:
+			req, req.problem = parse(kind, frame)
+			req.held = int64(cap(frame))
 		}
 		switch {
-		case problem != nil:
-			s.budget.Return(req.held)
-			s.send(problem.frame())
 		case req.cancels:
 			s.budget.Return(req.held)
 			s.cancelCurrent()
+		case !s.queue(req):
+			return
 		}
 	}
 }
 
-// queue queues a request after the one in progress.
-func (s *socket) queue(req request) *problem {
+// queue queues a request after the one in progress, or the error with which it is refused: sent at once, that would
+// end the answer in progress. false: the client has sent too many.
+func (s *socket) queue(req request) bool {
+	if req.problem == nil && len(s.requests) >= queueBound {
+		req.problem = problemf(http.StatusTooManyRequests, "rate_limit_exceeded", "%d requests wait on this socket already", queueBound)
+	}
+	if p := req.problem; p != nil {
+		s.budget.Return(req.held)
+		if !p.endsAnswer() {
+			return s.send(p.frame())
+		}
+		req = request{problem: p} // nothing of the frame is kept
+	}
 	select {
 	case s.requests <- req:
-		return nil
+		return true
 	default:
-		return problemf(http.StatusTooManyRequests, "rate_limit_exceeded", "%d requests wait on this socket already", queueBound)
+		_ = s.conn.Close(websocket.StatusPolicyViolation, "too many requests wait on this socket")
+		return false
 	}
 }
 
@@ -140,6 +149,9 @@ func (s *socket) serve(draining context.Context) {
 
 // answer answers one request. It reports whether the answer has ended in a way that the client understands.
 func (s *socket) answer(req request) bool {
+	if req.problem != nil {
+		return s.send(req.problem.frame())
+	}
 	chain, problem := s.chains.extend(req)
 	switch {
 	case problem != nil:

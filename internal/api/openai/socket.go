@@ -50,7 +50,7 @@ func ReadSocketEvent(name string, data []byte) SocketEvent {
 		if len(event.Error) == 0 {
 			event.Error = data
 		}
-		e.Frame = SocketError(cmp.Or(event.Status, statusOfCode(event.Error)), nil, event.Error)
+		e.Frame = SocketError(cmp.Or(event.Status, statusOfCode(event.Error)), nil, event.Error, nil)
 	}
 	return e
 }
@@ -84,8 +84,9 @@ func ErrorIn(body []byte) json.RawMessage {
 var errorHeaders = []string{"Retry-After", "Retry-After-Ms", "X-Request-Id", "X-Should-Retry"}
 
 // SocketError returns the frame of an error, in the form that Codex reads: with the status, and the headers
-// about limits.
-func SocketError(status int, h http.Header, cause []byte) []byte {
+// about limits. stream is the lane that it is for, as the client has written it; nil: the one without a name, whose
+// response ends with it.
+func SocketError(status int, h http.Header, cause, stream []byte) []byte {
 	headers := map[string]string{}
 	for name, values := range h {
 		if len(values) > 0 && (strings.HasPrefix(name, "X-Codex-") || strings.HasPrefix(name, "X-Ratelimit-")) {
@@ -102,7 +103,30 @@ func SocketError(status int, h http.Header, cause []byte) []byte {
 		Status  int               `json:"status"`
 		Error   json.RawMessage   `json:"error"`
 		Headers map[string]string `json:"headers,omitzero"`
-	}{"error", status, cause, headers})
+		Stream  json.RawMessage   `json:"stream_id,omitempty"`
+	}{"error", status, cause, headers, stream})
+}
+
+// RefusalFrame returns the event that refuses what a client sends about a response in progress, and gives it back, as
+// the client may send it in a request; nil: the client's event is none such. An error would end the response.
+func RefusalFrame(event map[string]json.RawMessage, message string) []byte {
+	refusal, cause := map[string]any{"sequence_number": 0}, map[string]string{"message": message}
+	switch string(event["type"]) {
+	case `"response.steer"`:
+		cause["type"], cause["code"] = "invalid_request_error", "steering_not_supported"
+		refusal["type"] = "response.steer.failed"
+		refusal["steer"] = map[string]any{"input": event["input"], "previous_response_id": event["previous_response_id"]}
+	case `"response.inject"`:
+		cause["code"] = "response_not_found"
+		refusal["type"], refusal["input"], refusal["response_id"] = "response.inject.failed", event["input"], event["response_id"]
+	default:
+		return nil
+	}
+	refusal["error"] = cause
+	if stream := event["stream_id"]; len(stream) > 0 {
+		refusal["stream_id"] = stream
+	}
+	return Marshal(refusal)
 }
 
 // responseEvent is an event about a whole response.
