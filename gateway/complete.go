@@ -137,9 +137,10 @@ func (c *call) pause() {
 }
 
 // askAgain asks for an answer again that has broken off, and sends the client what comes. It
-// waits as for a first answer. false: the answer stays broken off.
+// waits as for a first answer. false: the answer stays broken off, as one does whose request leans on the server's
+// memory: the client has its id, under which the server does not keep the other one.
 func (c *call) askAgain(f *fault.Error) bool {
-	if c.r.Context().Err() != nil || c.gateway.draining.Err() != nil {
+	if c.r.Context().Err() != nil || c.gateway.draining.Err() != nil || c.parsed.Leans {
 		return false
 	}
 	wait := c.waitAfter(f)
@@ -276,9 +277,12 @@ func (c *call) continues() bool {
 	return true
 }
 
-// mayAsk reports whether a fallback may be sent the call's request. One that does not continue the model's turn would
-// begin another, which nothing tells from the rest.
+// mayAsk reports whether a fallback may be sent the call's request. The memory that a request leans on is the first
+// upstream's. A server that does not continue the model's turn would begin another, which nothing tells from the rest.
 func (c *call) mayAsk(d destination) bool {
+	if c.parsed.Leans && d.upstream != c.upstream {
+		return false
+	}
 	return !c.body.own || !c.completion.text.Prefilled() || d.CompleteFor(d.model) == CompletePrefill
 }
 

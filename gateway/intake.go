@@ -87,6 +87,7 @@ func (c *call) readBody() bool {
 	if coding := c.r.Header.Get("Content-Encoding"); !strings.EqualFold(coding, "identity") {
 		c.body.coding = strings.ToLower(coding)
 	}
+	src.found = c.dialect.Scanner()
 	src.Reader, src.ended = c.r.Body, c.body.coding != ""
 	read, encoded := c.gateway.spool.Read, src.ended
 	if c.upstream.breaker.Degraded() {

@@ -15,12 +15,13 @@ const modelBound = 256
 type Request struct {
 	Model string // its first 256 bytes; "" if none is named
 	Form  Form   // the form that the request asks for
+	Leans bool   // it leans on what the server keeps of an earlier request, which no other server has
 }
 
 // Read returns a request's model and form, from its URL and the top-level members of its body: the prompt
 // is skipped, not parsed. A body that is not JSON contributes nothing.
 func (a *API) Read(u *url.URL, body []byte) Request {
-	var s RequestScanner
+	s := a.Scanner()
 	s.Scan(body)
 	return a.Request(u, &s)
 }
@@ -41,7 +42,7 @@ func (a *API) Request(u *url.URL, body *RequestScanner) Request {
 	if at := a.ModelInPath(u.Path); at.Len() > 0 {
 		model = u.Path[at.Begin:at.End]
 	}
-	return Request{Model: strings.ToValidUTF8(model[:min(len(model), modelBound)], ""), Form: form}
+	return Request{Model: strings.ToValidUTF8(model[:min(len(model), modelBound)], ""), Form: form, Leans: body.leans}
 }
 
 // isReadOnlyPath reports whether a POST to the path asks for no answer and changes nothing.

@@ -233,3 +233,40 @@ func TestAPI_AnswerForm(t *testing.T) {
 		}
 	}
 }
+
+func TestAPI_ReadFindsMemory(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	tests := []struct {
+		url, body string
+		leans     bool
+	}{
+		{"/v1/messages", `{"model":"m","stream":true,"thread":{"type":"continue","previous_message_id":"msg_1"}}`, true},
+		{"/v1/messages", `{"thread":{"previous_message_id":"msg_\"}1","type": "continue"},"model":"m","stream":true}`, true},
+		{"/v1/messages", `{"thread":{"type":"create"},"model":"m","stream":true}`, false},
+		{"/v1/messages", `{"thread":"continue","model":"m"}`, false},
+		{"/v1/messages", `{"thread":null,"model":"m"}`, false},
+		{"/v1/messages", `{"messages":[{"content":"\"thread\":{\"type\":\"continue\"}","thread":{"type":"continue"}}]}`, false},
+		{"/v1/messages", `{"diagnostics":{"previous_message_id":"msg_1"},"model":"m"}`, false},
+		{"/v1/messages", `{"previous_response_id":"r"}`, false},
+		{"/v1/projects/p/locations/l/publishers/anthropic/models/m:rawPredict", `{"thread":{"type":"continue"}}`, true},
+		{"/v1/responses", `{"model":"m","stream":true,"input":"` + long + `","previous_response_id":"` + long + `"}`, true},
+		{"/v1/responses", `{"previous_response_\u0069d":"r","model":"m"}`, true},
+		{"/v1/responses", `{"previous_response_id":"","conversation":null,"model":"m"}`, false},
+		{"/v1/responses", `{"conversation":{"id":"conv_1"}}`, true},
+		{"/v1/responses", `{"conversation":"conv_1"}`, true},
+		{"/v1/chat/completions", `{"previous_response_id":"r","conversation":"c"}`, false},
+		{"/v1beta/interactions", `{"model":"m","previous_interaction_id":"v1_a"}`, true},
+		{"/api/v1/chat", `{"model":"m","previous_response_id":"resp_1"}`, true},
+	}
+	for _, tt := range tests {
+		u, _ := url.Parse(tt.url)
+		a := registry.Of("POST", u.Path)
+		byBytes := a.Scanner()
+		for i := range tt.body {
+			byBytes.Scan([]byte(tt.body[i : i+1]))
+		}
+		if whole, parts := a.Read(u, []byte(tt.body)), a.Request(u, &byBytes); whole.Leans != tt.leans || parts != whole {
+			t.Errorf("%s %.200s: leans %v and, read byte by byte, %+v; want %v", tt.url, tt.body, whole.Leans, parts, tt.leans)
+		}
+	}
+}

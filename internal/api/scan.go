@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 )
 
-// RequestScanner finds what a request's body says about the answer: the top-level members model and stream.
-// It takes the body in parts, so that no body has to be in memory whole. The zero RequestScanner is ready.
+// RequestScanner finds what a request's body says about the answer: the top-level members model and stream, and those
+// that lean on the server's memory. It takes the body in parts, so that no body has to be in memory whole. The zero
+// RequestScanner is ready, for an API whose server has no memory.
 type RequestScanner struct {
+	memory map[string]func(value []byte) bool // of the API's Definition
+
 	step    step
 	escaped bool // the last part ended behind a backslash in a string
 	quoted  bool // inside a string of a nested value
@@ -19,8 +22,10 @@ type RequestScanner struct {
 	wanted    memberSet // whose value is being read
 	found     memberSet
 	model     string
-	streaming bool // stream is true
-	unset     bool // stream is null
+	streaming bool                    // stream is true
+	unset     bool                    // stream is null
+	leans     bool                    // a member leans on the server's memory
+	leansOn   func(value []byte) bool // whether the value that is being read does; with memoryMember
 }
 
 // step is what the scanner reads next.
@@ -45,6 +50,7 @@ type memberSet uint8
 const (
 	modelMember memberSet = 1 << iota
 	streamMember
+	memoryMember
 )
 
 // Scan reads the next part of the body. It reports whether the rest is of no use: all is known, the object
@@ -120,7 +126,7 @@ func (s *RequestScanner) scanString(part []byte) []byte {
 		s.setWanted()
 		s.step = afterKey
 	} else {
-		s.end(s.name(), nil)
+		s.end(s.name(), s.quotedText())
 	}
 	return part[end:]
 }
@@ -156,17 +162,28 @@ func endsEscaping(part []byte) bool {
 	return n%2 == 1
 }
 
-// scanNested reads an object or array up to its end. It looks at brackets and quotes only.
+// scanNested reads an object or array up to its end.
 func (s *RequestScanner) scanNested(part []byte) []byte {
+	n, whole := s.nestedEnd(part)
+	s.keep(part[:n])
+	if whole {
+		s.end("", s.kept())
+	}
+	return part[n:]
+}
+
+// nestedEnd returns the length up to the end of an object or array, and whether it is there. It looks at brackets and
+// quotes only.
+func (s *RequestScanner) nestedEnd(part []byte) (n int, whole bool) {
 	for i := 0; i < len(part); i++ {
 		if s.quoted {
 			n := stringEnd(part[i:], &s.escaped)
 			if n < 0 {
-				return nil
+				return len(part), false
 			}
 			s.quoted = false
 			if i += n; i == len(part) {
-				return nil
+				return len(part), false
 			}
 		}
 		switch part[i] {
@@ -178,11 +195,10 @@ func (s *RequestScanner) scanNested(part []byte) []byte {
 			s.depth--
 		}
 		if s.depth == 0 {
-			s.end("", nil)
-			return part[i+1:]
+			return i + 1, true
 		}
 	}
-	return nil
+	return len(part), false
 }
 
 // scanScalar reads a number or a literal up to what follows.
@@ -223,19 +239,25 @@ func (s *RequestScanner) setWanted() {
 		s.wanted = streamMember
 	default:
 		s.wanted = 0
+		if s.leansOn = s.memory[string(key)]; s.leansOn != nil {
+			s.wanted = memoryMember
+		}
 	}
 }
 
-// end ends a value: a model's name, if it is a string, or a literal.
-func (s *RequestScanner) end(model string, literal []byte) {
+// end ends a value, whose JSON is cut after 256 bytes: a model's name, if it is a string, or another one that matters.
+func (s *RequestScanner) end(model string, value []byte) {
 	s.step = afterValue
 	switch s.wanted {
 	case modelMember:
 		s.model = model
 	case streamMember:
-		s.streaming, s.unset = string(literal) == "true", string(literal) == "null"
+		s.streaming, s.unset = string(value) == "true", string(value) == "null"
+	case memoryMember:
+		s.leans = s.leans || s.leansOn(value)
 	}
-	if s.found |= s.wanted; s.found == modelMember|streamMember {
+	const first = modelMember | streamMember
+	if s.found |= s.wanted; s.found&first == first && (s.memory == nil || s.leans) {
 		s.step = ended
 	}
 	s.wanted = 0
@@ -254,6 +276,14 @@ func (s *RequestScanner) name() string {
 		text = text[:last] // the bound may have cut an escape
 	}
 	return unquote(text)
+}
+
+// quotedText returns the string that has ended as JSON; nil: nothing looks at it.
+func (s *RequestScanner) quotedText() []byte {
+	if s.wanted != memoryMember {
+		return nil
+	}
+	return append(append([]byte{'"'}, s.kept()...), '"')
 }
 
 // unquote returns what a JSON string stands for, without its quotes; "": it is malformed.

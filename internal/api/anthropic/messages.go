@@ -13,12 +13,15 @@ func Messages() *api.API { return messages }
 var messages = api.New(definition)
 
 var definition = api.Definition{
-	Name:           "anthropic",
-	IsRequest:      api.HasPathSuffix("/v1/messages"),
-	StreamForm:     api.Events,
-	Decode:         Decode,
-	Forms:          []string{forms},
-	Whole:          decodeContent,
+	Name:       "anthropic",
+	IsRequest:  api.HasPathSuffix("/v1/messages"),
+	StreamForm: api.Events,
+	Decode:     Decode,
+	Forms:      []string{forms},
+	Whole:      decodeContent,
+	Memory: map[string]func([]byte) bool{
+		"thread": func(value []byte) bool { return api.TextOf(api.Member(value, "type")) == "continue" },
+	},
 	IsPlainContent: api.BeginsWith("event: content_block_delta\n"),
 	Prelude:        &prelude,
 	Continuation:   func() api.Continuation { return new(Continuing) },

@@ -16,6 +16,7 @@ var interactions = api.New(api.Definition{
 	Name:           "gemini-interactions",
 	IsRequest:      api.HasPathSuffix("/interactions"),
 	StreamForm:     api.Events,
+	Memory:         map[string]func([]byte) bool{"previous_interaction_id": api.IsNamed}, // for a day at least
 	Decode:         decodeInteractions,
 	IsError:        func(key, value []byte) bool { return string(key) == "status" && string(value) == `"failed"` },
 	IsPlainContent: isDelta,

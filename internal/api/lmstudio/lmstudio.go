@@ -17,6 +17,7 @@ var chat = api.New(api.Definition{
 	Name:           "lmstudio",
 	IsRequest:      api.HasPathSuffix("/api/v1/chat"),
 	StreamForm:     api.Events,
+	Memory:         map[string]func([]byte) bool{"previous_response_id": api.IsNamed},
 	Decode:         decode,
 	Forms:          []string{forms},
 	IsPlainContent: api.BeginsWith("event: message.delta\n"),

@@ -15,7 +15,8 @@ var responses = api.New(api.Definition{
 	Name:           "openai-responses",
 	IsRequest:      api.HasPathSuffix("/responses", "/responses/compact"),
 	StreamForm:     api.Events,
-	Unseen:         []string{"client_metadata", "metadata"}, // Codex's, in another order in each re-send (0.169.0); OpenAI's tags of a response
+	Unseen:         []string{"client_metadata", "metadata"},                                                        // Codex's, in another order in each re-send (0.169.0); OpenAI's tags of a response
+	Memory:         map[string]func([]byte) bool{"previous_response_id": api.IsNamed, "conversation": api.IsNamed}, // for 30 days
 	Decode:         decodeResponses,
 	Forms:          []string{sharedForms, responsesForms},
 	Whole:          decodeOutput,
