@@ -119,6 +119,7 @@ func (c *call) finish() {
 func (c *call) takePart() bool {
 	s, leads := c.enter()
 	c.shared = s
+	c.keepalive.takesPart(s)
 	defer s.release(c)
 	defer context.AfterFunc(c.r.Context(), func() { s.leave(c) })()
 	if leads {
@@ -237,7 +238,7 @@ func (c *call) unanswered(err error, committed bool) {
 	case e != nil && committed:
 		c.endStream(c.dialect.ClosingEvent, e.fault, e.message())
 	case e != nil:
-		c.w.Header().Set("Retry-After", e.retryAfter)
+		e.setHeader(c.w.Header())
 		c.reply(e.status, e.body(c.dialect))
 	case committed:
 		c.endGivenUp(nil)
@@ -336,29 +337,48 @@ func (c *call) refuseResend(f *failedRequest) {
 type ending struct {
 	fault      *fault.Error
 	status     int
-	retryAfter string // seconds
+	retryAfter string // seconds; "": the client is to send another request
 }
+
+// errForgotten ends a request that leans on what its server keeps for minutes, as it would have to be held.
+var errForgotten = errors.New("the server may have forgotten what the request continues")
 
 // The endings.
 var (
 	closing = ending{closingFault, http.StatusServiceUnavailable, "1"}
 	noPlace = ending{&fault.Error{Kind: fault.RateLimited, Message: errNoPlace.Error()}, http.StatusTooManyRequests, "30"}
+	forgets = ending{&fault.Error{Kind: fault.Invalid, Message: errForgotten.Error()}, http.StatusNotFound, ""}
 )
 
 // message is the text for the client.
 func (e *ending) message() string {
-	if e == &noPlace {
+	switch e {
+	case &noPlace:
 		return "ridethrough: too many requests: " + e.fault.Message + "; try again"
+	case &forgets:
+		return "ridethrough: " + e.fault.Message + ", as its provider does not answer; send the whole conversation"
 	}
 	return "ridethrough: " + mayPass + e.fault.Message + "; try again"
 }
 
 // body is the answer in its place.
 func (e *ending) body(d *api.API) []byte {
-	if e == &noPlace {
+	switch e {
+	case &noPlace:
 		return d.LimitBody(e.message())
+	case &forgets:
+		return d.Forgotten(e.message())
 	}
 	return d.ErrorBody(e.fault, e.message())
+}
+
+// setHeader says when the client is to send its request again.
+func (e *ending) setHeader(h http.Header) {
+	if e.retryAfter == "" {
+		h.Set(shouldRetryHeader, "false")
+		return
+	}
+	h.Set("Retry-After", e.retryAfter)
 }
 
 // endingOf returns how a call ends with an error; nil: its shared request has found no answer.
@@ -368,6 +388,8 @@ func endingOf(err error) *ending {
 		return &closing
 	case errors.Is(err, errNoPlace):
 		return &noPlace
+	case errors.Is(err, errForgotten):
+		return &forgets
 	}
 	return nil
 }

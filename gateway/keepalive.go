@@ -43,6 +43,9 @@ type keepalive struct {
 	faults    int
 	lines     toldLines
 	pings     int
+	forgets   bool           // the request leans on a memory that does not outlast a hold
+	shared    *sharedRequest // of the call; nil: not known so far
+	begun     bool           // its answer has begun, without content so far
 	committed bool
 	stopped   bool
 	middle    *api.Middle   // where in an answer that has begun; nil: in none
@@ -63,7 +66,7 @@ func newKeepalive(c *call) *keepalive {
 		return nil
 	}
 	k := &c.alive
-	k.call = c
+	k.call, k.forgets = c, c.parsed.Leans && c.dialect.ForgetsSoon() && c.preamble == nil
 	if c.parsed.Form != api.JSON || c.preamble != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -79,7 +82,7 @@ func (k *keepalive) failed(w policy.Wait) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.wait = &w
+	k.wait, k.begun = &w, false
 	k.faults++
 	switch {
 	case k.call.parsed.Form == api.JSON:
@@ -89,8 +92,40 @@ func (k *keepalive) failed(w policy.Wait) {
 	}
 }
 
-// waiting notes that the request waits for another one's try, or for the content of an answer that has begun:
-// there is no other status to lose then, and what comes meanwhile is held back.
+// answerBegan notes that an answer has begun, without content so far: there is no other status to lose, and what comes
+// meanwhile is held back.
+func (k *keepalive) answerBegan() {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.begun = true
+	k.schedule(lateCommitAfter)
+}
+
+// takesPart notes the shared request of the call.
+func (k *keepalive) takesPart(s *sharedRequest) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.shared = s
+}
+
+// forgotten returns the request that ends in place of the commit: the client of one that leans on a short memory sends
+// everything after an answer with a status, and loses its turn after an error in a stream. nil: none does.
+func (k *keepalive) forgotten() *sharedRequest {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.forgets || k.committed || k.stopped || k.begun {
+		return nil
+	}
+	return k.shared
+}
+
+// waiting notes that the request waits for another one's try.
 func (k *keepalive) waiting() {
 	if k == nil {
 		return
@@ -117,6 +152,9 @@ func (k *keepalive) setQueue(s *sharedRequest) {
 
 // schedule sets the timer for the first frame, or to an earlier time.
 func (k *keepalive) schedule(after time.Duration) {
+	if k.forgets {
+		after = lateCommitAfter
+	}
 	first := k.call.info.Began.Add(after)
 	switch {
 	case k.committed || k.stopped:
@@ -132,6 +170,10 @@ func (k *keepalive) schedule(after time.Duration) {
 // tick writes what is due and resets the timer. It has no lock while it writes: a client that reads nothing delays
 // nothing but its own answer.
 func (k *keepalive) tick() {
+	if s := k.forgotten(); s != nil {
+		s.endUnanswered(errForgotten)
+		return
+	}
 	frame, sent := k.begin()
 	if frame == nil {
 		return

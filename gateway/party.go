@@ -79,7 +79,10 @@ func (s *sharedRequest) catchUp(c *call) {
 	if e, ok := s.ongoing(); ok {
 		c.keepalive.tell(e)
 	}
-	if waits || open {
+	switch {
+	case open:
+		c.keepalive.answerBegan()
+	case waits:
 		c.keepalive.waiting()
 	}
 }
@@ -163,6 +166,10 @@ func (s *sharedRequest) finish(resp *http.Response, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if resp != nil && context.Cause(s.ctx) == errForgotten { // which has ended its body too
+		_ = resp.Body.Close()
+		resp, err = nil, errForgotten
+	}
 	switch {
 	case len(s.calls) > 0:
 		s.winner = s.calls[0].call
@@ -176,6 +183,15 @@ func (s *sharedRequest) finish(resp *http.Response, err error) {
 		s.rooms.Close(&s.room)
 	}
 	s.publish(resp, err)
+}
+
+// endUnanswered ends the request, unless it has an outcome.
+func (s *sharedRequest) endUnanswered(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.finished {
+		s.cancel(why)
+	}
 }
 
 // publish releases the body, unless its call may ask again, and wakes the calls that have joined. mu is held.
@@ -260,7 +276,7 @@ func (s *sharedRequest) opened() {
 	s.open = true
 	s.mu.Unlock()
 	for _, c := range s.connected() {
-		c.keepalive.waiting()
+		c.keepalive.answerBegan()
 	}
 }
 

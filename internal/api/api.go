@@ -30,7 +30,8 @@ type Definition struct {
 	ModelInPath      func(path string) Span  // where a path names the model; nil: none does
 	Unseen           []string                // members of a request that the model never sees, and that a re-send may change
 
-	Memory map[string]func(value []byte) bool // members of a request that may lean on what the server keeps of an earlier one, and whether a value does; JSON, cut after 256 bytes
+	Memory    map[string]func(value []byte) bool // members of a request that may lean on what the server keeps of an earlier one, and whether a value does; JSON, cut after 256 bytes
+	Forgotten func(message string) []byte        // the body of a 404 that says that it keeps that no longer; nil: it lasts longer than a wait, or clients have no use for it
 
 	Decode         func(name, data []byte) Parts       // an event's name and data, any frame's JSON, or a whole body
 	Whole          func(value []byte, first int) Parts // of [API.Whole]; nil: Decode has it all

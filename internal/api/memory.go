@@ -9,3 +9,9 @@ func IsNamed(value []byte) bool { return !IsEmpty(value) }
 
 // Scanner returns a scanner for the bodies of the API's requests.
 func (a *API) Scanner() RequestScanner { return RequestScanner{memory: a.is.Memory} }
+
+// ForgetsSoon reports whether the server keeps what a request leans on for minutes only.
+func (a *API) ForgetsSoon() bool { return a.is.Forgotten != nil }
+
+// Forgotten returns the JSON body of a 404 after which the clients of an API that forgets soon send everything.
+func (a *API) Forgotten(message string) []byte { return a.is.Forgotten(message) }

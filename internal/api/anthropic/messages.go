@@ -22,6 +22,7 @@ var definition = api.Definition{
 	Memory: map[string]func([]byte) bool{
 		"thread": func(value []byte) bool { return api.TextOf(api.Member(value, "type")) == "continue" },
 	},
+	Forgotten:      forgotten,
 	IsPlainContent: api.BeginsWith("event: content_block_delta\n"),
 	Prelude:        &prelude,
 	Continuation:   func() api.Continuation { return new(Continuing) },
@@ -69,6 +70,14 @@ func heartbeat(c api.Client) string {
 		return ""
 	}
 	return "event: message_delta\ndata: {\"type\":\"keepalive\"}\n\n"
+}
+
+// forgotten is for continued threads, which last five minutes. The SDK's helper then sends the whole history, but only
+// after an answer with a status: it finds no details in a stream's error (@anthropic-ai/sdk 1.14.0).
+func forgotten(message string) []byte {
+	cause := api.Object{}.With("type", api.Quote("not_found_error")).With("message", api.Quote(message)).
+		With("details", []byte(`{"error_code":"thread_not_found"}`))
+	return api.Object{}.With("type", api.Quote("error")).With("error", cause.JSON()).JSON()
 }
 
 // errorBody writes an error as the API does. A transient fault is always called overloaded: Claude
