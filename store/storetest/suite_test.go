@@ -1,0 +1,9 @@
+package storetest_test
+
+import "testing"
+
+// The test in the example passes.
+func TestCases_ExampleConforms(t *testing.T) {
+	t.Parallel()
+	testConforms(t)
+}
