@@ -2,10 +2,12 @@ package bolt_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -75,6 +77,35 @@ func TestOpen_AgainFindsEverything(t *testing.T) {
 	info, err := os.Stat(c.Dir)
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("stat %s: got %v, %v; want mode 0700", c.Dir, info, err)
+	}
+}
+
+// A cursor of bbolt skips keys when it deletes in pages that its transaction has changed before, as it has for the
+// other writes that are committed together.
+func TestDelete_LeavesNoRecordBesideOtherWrites(t *testing.T) {
+	t.Parallel()
+	s := open(t, bolt.Config{Dir: t.TempDir(), Reserve: 1})
+	const logs, records = 40, 25
+	var writers sync.WaitGroup
+	for i := range logs {
+		id, end := fmt.Sprintf("c%02d", i), store.Position{}
+		for n := range records {
+			end = storetest.Append(t, s, id, end, fmt.Sprint("record ", n))
+		}
+		writers.Go(func() {
+			storetest.Append(t, s, id+"-other", store.Position{}, "a")
+			if err := s.Delete(t.Context(), id); err != nil {
+				t.Errorf("delete %s: %v", id, err)
+			}
+		})
+	}
+	writers.Wait()
+	for i := range logs {
+		for id, want := range map[string]int{fmt.Sprintf("c%02d", i): 0, fmt.Sprintf("c%02d-other", i): 1} {
+			if n, err := bolt.CountRecords(s, id); err != nil || n != want {
+				t.Errorf("records of %s in the file: got %d, %v; want %d", id, n, err, want)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,23 @@
 package bolt
 
-import "github.com/ridethrough/ridethrough/store"
+import (
+	"bytes"
+
+	"github.com/ridethrough/ridethrough/store"
+)
+
+// CountRecords returns how many records of a log are in the file, also if it was deleted.
+func CountRecords(s store.Store, conversation string) (n int, err error) {
+	err = s.(*boltStore).view(func(f file) error {
+		prefix := append([]byte(conversation), 0)
+		c := f.records.Cursor()
+		for key, _ := c.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = c.Next() {
+			n++
+		}
+		return nil
+	})
+	return n, err
+}
 
 // HoldReader reads the file until during has ended, as a copy does to a disk that stalls.
 func HoldReader(s store.Store, during func()) error {
