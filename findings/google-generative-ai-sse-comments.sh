@@ -4,7 +4,7 @@
 # events, 9.2.6: a line that begins with a colon is ignored, an empty event is not dispatched), and both are how proxies
 # keep a silent stream alive. The call rejects with "Failed to parse stream", and a second promise of the same call
 # rejects without a handler, so that the unhandledRejection event fires as well. Its successor @google/genai 2.32.0
-# reads all of it. Both skip an event whose data is {}: that is the form to keep Gemini's clients waiting with.
+# reads all of it. An event whose data is {} breaks neither, but the newer one hands it on as a part without candidates.
 #
 # Seen with Node 20:
 #	@google/generative-ai, blank lines first: Failed to parse stream
