@@ -189,6 +189,9 @@ const frame = 16<<10 - 9
 func (r *reader) Read(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(p) == 0 && r.state == unread && r.body.Size() > 0 { // it asks for the end alone: nothing is kept for that
+		return 0, nil
+	}
 	if err := r.begin(); err != nil {
 		return 0, err
 	}
