@@ -29,7 +29,15 @@ type Agents struct {
 	Toolbox *Toolbox                          // opens the tools that models may call; nil: none
 	Watch   func(conversation.Event)          // gets the events of provider calls; nil: none
 	Bound   func(policy.Policy) policy.Policy // bounds the policy of each model; nil: unchanged
-	Shared  *Shared                           // the breakers that a gateway has too; nil: none
+	Shared  *Shared                           // the breakers of the process, which a gateway has too; nil: none are shared
+}
+
+// breakers returns those of the conversations, or of the councils, which are the same where the process shares them.
+func (w Agents) breakers() *breaker.Set {
+	if w.Shared == nil {
+		return &breaker.Set{}
+	}
+	return &w.Shared.set
 }
 
 // Validate completes the settings of a new conversation and checks them. The
@@ -100,13 +108,9 @@ const closeTime = 10 * time.Second
 // Runner returns the runner of the conversations in a store.
 func (w Agents) Runner(store store.Store, log *slog.Logger) *conversation.Runner {
 	name, _ := os.Hostname() // it is only for the logs
-	breakers := &breaker.Set{}
-	if w.Shared != nil {
-		breakers.Shared = w.Shared.Of
-	}
 	return conversation.New(conversation.Config{
 		Supervisor: func() policy.Policy { return w.Models.config().Supervisor() }, // of the configuration in force
-		Store:      store, Agent: w.Agent, Breakers: breakers, Name: name, OnEvent: w.Watch, Log: log,
+		Store:      store, Agent: w.Agent, Breakers: w.breakers(), Name: name, OnEvent: w.Watch, Log: log,
 	})
 }
 
@@ -150,7 +154,7 @@ func awaitAtMost(d time.Duration, all *sync.WaitGroup) {
 // breakers. Without a judge, the council chooses the first member's model. Each model has the fallbacks of the
 // configuration.
 func (w Agents) Councils() func(models []string, judge string) (council.Council, error) {
-	gates := &breaker.Set{}
+	gates := w.breakers()
 	return func(models []string, judge string) (council.Council, error) {
 		c := council.Council{Breakers: gates}
 		for _, name := range models {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/internal/app"
 )
 
@@ -22,6 +23,28 @@ func TestCouncils_ModelNames(t *testing.T) {
 		if _, err := convene([]string{"gpt-5", names[0]}, names[1]); !errors.Is(err, app.ErrCredentials) {
 			t.Errorf("council of %q: got error %v, want %v", names, err, app.ErrCredentials)
 		}
+	}
+}
+
+func TestCouncils_ShareTheBreakersOfTheProcess(t *testing.T) {
+	w := worlds("ANTHROPIC_API_KEY=k OPENAI_API_KEY=k")
+	w.Shared = w.Models.Shared()
+	ofGateway := &breaker.Breaker{}
+	defer w.Shared.Add("anthropic", ofGateway)()
+	names := []string{"claude-opus-4-5", "openai/gpt-5"}
+	first, err := w.Councils()(names, "")
+	if err != nil {
+		t.Fatalf("council: %v", err)
+	}
+	second, err := w.Councils()(names, "")
+	if err != nil {
+		t.Fatalf("another council: %v", err)
+	}
+	if got := first.Breakers.Of("anthropic"); got != ofGateway {
+		t.Errorf("breaker of an upstream that the gateway has: got %p, want the gateway's %p", got, ofGateway)
+	}
+	if got, want := second.Breakers.Of("openai"), first.Breakers.Of("openai"); got != want || got == ofGateway {
+		t.Errorf("breaker of another provider: got %p, want the %p of the process", got, want)
 	}
 }
 

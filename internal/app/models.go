@@ -256,18 +256,23 @@ func (m *Models) policy(name string, at place) (policy.Policy, error) {
 	return p, err
 }
 
-// Shared has the circuit breakers of the gateway in the same process. An agent that asks one of its upstreams at
-// the same address shares the breaker and the name of that upstream, so that one outage is reported once. Its
-// methods may be called concurrently.
+// Shared has the circuit breakers of one process, those of its gateway too. An agent that asks one of the gateway's
+// upstreams at the same address shares the breaker and the name of that upstream, so that one outage is reported once.
+// Its methods may be called concurrently.
 type Shared struct {
 	models *Models
+	set    breaker.Set // of conversations and councils
 
 	mu       sync.Mutex
 	breakers map[string]*breaker.Breaker // by upstream
 }
 
 // Shared returns the breakers that agents with these models share with a gateway of the same configuration.
-func (m *Models) Shared() *Shared { return &Shared{models: m, breakers: map[string]*breaker.Breaker{}} }
+func (m *Models) Shared() *Shared {
+	s := &Shared{models: m, breakers: map[string]*breaker.Breaker{}}
+	s.set.Shared = s.Of
+	return s
+}
 
 // Add adds the breaker of an upstream of the gateway, until leave is called.
 func (s *Shared) Add(upstream string, b *breaker.Breaker) (leave func()) {

@@ -11,7 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
-// Ten clients of the gateway and ten conversations of one process meet an outage: it is one incident of one upstream with
+// Ten clients of the gateway, ten conversations and a council of one process meet an outage: it is one incident of one upstream with
 // one notice, and each face profits from the probes of the other.
 func TestServe_GatewayAndConversationsHaveOneOutage(t *testing.T) {
 	if testing.Short() {
@@ -45,6 +45,12 @@ func TestServe_GatewayAndConversationsHaveOneOutage(t *testing.T) {
 			}
 		})
 	}
+	calls.Go(func() { // its members have two tries each, and give up
+		status, text := call(t, "POST", base+"/-/councils", `{"models":["claude-opus-4-5","claude-opus-4-5"],"question":"hello"}`)
+		if status != 200 || !strings.Contains(text, `"type":"council-end"`) {
+			t.Errorf("council: %d %s, want 200 and an end", status, text)
+		}
+	})
 	calls.Wait()
 	for n := range each {
 		if _, text := call(t, "GET", fmt.Sprint(base, "/-/conversations/c", n, "/events?until=sealed"), ""); !strings.Contains(text, `"status":"done"`) {

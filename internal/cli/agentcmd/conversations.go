@@ -71,6 +71,9 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, conf func
 	watcher := NewTurnWatcher(CouncilFace, to.OnTurn)
 	watcher.Group = to.Group
 	to.OpenAPI = api.OpenAPI()
+	to.Share = func(upstream string, _ *url.URL, b *breaker.Breaker, _ *ratelimit.Table) func() {
+		return shared.Add(upstream, b)
+	}
 	council := &serverconversations.Councils{New: w.Councils(), Watch: watcher.Members}
 	if dir == "" && c.store.URL() == "" {
 		to.Extensions = append(to.Extensions, council)
@@ -84,9 +87,6 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, conf func
 	to.Choices = func() (string, []string) { return c.store.Streams.Env("RIDETHROUGH_MODEL"), conf().Agents() }
 	served := &serverconversations.API{Settle: w.Validate, Name: name}
 	served.Runner, end = w.Start(ctx, opened, to.Log)
-	to.Share = func(upstream string, _ *url.URL, b *breaker.Breaker, _ *ratelimit.Table) func() {
-		return shared.Add(upstream, b)
-	}
 	to.Recovered = served.Runner.Recovered
 	to.Conversations, to.Store = served, (&serverconversations.Health{Store: opened}).Current
 	to.Extensions = append(to.Extensions, served, council)
