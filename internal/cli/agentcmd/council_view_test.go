@@ -119,7 +119,7 @@ Press Ctrl+C to cancel
 ▲ anthropic/claude-opus-4-5 waiting on anthropic — 4s (budget 4m29s left)
 ▲ anthropic/claude-sonnet-4-5 waiting on anthropic — 4s (budget 4m29s left)
 ▲ anthropic/claude-haiku-4-5 waiting on anthropic — 4s (budget 4m29s left)
-· openai/gpt-5 asked — 2s (budget 4m29s left)
+· openai/gpt-5 asked — 1s (budget 4m29s left)
 ✗ gemini/gemini-3-pro failed: authentication
 ▲ 3 of 5 members waiting on anthropic — next try 4s
 Press Ctrl+C to cancel
@@ -132,15 +132,15 @@ Press Ctrl+C to cancel
 ▲ 3 of 5 members waiting on anthropic — next try 2s
 Press Ctrl+C to cancel
 -- 6s --
-· anthropic/claude-opus-4-5 asked again — 7s (budget 4m24s left)
-· anthropic/claude-sonnet-4-5 asked again — 7s (budget 4m24s left)
+· anthropic/claude-opus-4-5 asked again — 6s (budget 4m24s left)
+· anthropic/claude-sonnet-4-5 asked again — 6s (budget 4m24s left)
 ✗ anthropic/claude-haiku-4-5 failed: rate limited (2 tries)
 ✓ openai/gpt-5 answered in 3s
 ✗ gemini/gemini-3-pro failed: authentication
 Press Ctrl+C to cancel
 -- 7s --
 ✓ anthropic/claude-opus-4-5 answered in 7s (2 tries)
-· anthropic/claude-sonnet-4-5 asked again — 8s (budget 4m23s left)
+· anthropic/claude-sonnet-4-5 asked again — 7s (budget 4m23s left)
 ✗ anthropic/claude-haiku-4-5 failed: rate limited (2 tries)
 ✓ openai/gpt-5 answered in 3s
 ✗ gemini/gemini-3-pro failed: authentication
@@ -175,9 +175,9 @@ func TestCouncilView_StopPrintsAnswers(t *testing.T) {
 		const want = `-- end --
 f:· the judge is anthropic/claude-opus-4-5, the first member's model; --judge
 f:names another
-f:· anthropic/claude-opus-4-5 cut off after 4s: seen enough
-f:· anthropic/claude-sonnet-4-5 cut off after 4s: seen enough
-f:· anthropic/claude-haiku-4-5 cut off after 4s: seen enough
+f:· anthropic/claude-opus-4-5 cut off after 3s: seen enough
+f:· anthropic/claude-sonnet-4-5 cut off after 3s: seen enough
+f:· anthropic/claude-haiku-4-5 cut off after 3s: seen enough
 g:✓ openai/gpt-5 answered in 3s
 r:✗ gemini/gemini-3-pro failed: authentication
 Canceled.

@@ -57,11 +57,11 @@ func formsOf(m council.Member) (glyph string, forms [][]string) {
 		long, short := nextTry(m.Wait, " — next try "), nextTry(m.Wait, " — ")
 		return "▲", [][]string{{on + reason(m), long, budgetLeft(m)}, {on, long, budgetLeft(m)}, {on, short, budgetLeft(m)}}
 	case council.Answered:
-		return "✓", [][]string{{" answered", " in " + display.Duration(max(1, m.Took)), tries(m)}}
+		return "✓", [][]string{{" answered", " in " + text.Passed(m.Took), tries(m)}}
 	case council.Failed:
 		return "✗", [][]string{{failed(m), tries(m)}}
 	case council.CutOff:
-		return "·", [][]string{{" cut off", " after " + display.Duration(max(1, m.Took)), ": " + printable.Line(m.Why.Error())}}
+		return "·", [][]string{{" cut off", " after " + text.Passed(m.Took), ": " + printable.Line(m.Why.Error())}}
 	}
 	return "·", [][]string{{asked(m), elapsed(m), budgetLeft(m)}}
 }
@@ -77,7 +77,7 @@ func elapsed(m council.Member) string {
 	if m.Took < time.Second {
 		return ""
 	}
-	return " — " + display.Duration(m.Took)
+	return " — " + text.Passed(m.Took)
 }
 
 func reason(m council.Member) string {

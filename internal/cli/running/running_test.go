@@ -113,3 +113,24 @@ func TestWait_IsDueWhenItsWindowOpens(t *testing.T) {
 		}
 	}
 }
+
+// What has passed is rounded as the page and the events round it: to the nearest second.
+func TestWaits_WaitedToTheNearestSecond(t *testing.T) {
+	now := time.Date(2026, 11, 2, 21, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		waited, heard time.Duration // heard: how long ago
+		want          string
+	}{
+		{2 * time.Second, 0, "2s"},
+		{2 * time.Second, 40 * time.Millisecond, "2s"},
+		{2 * time.Second, 600 * time.Millisecond, "3s"},
+		{0, 0, "1s"},
+		{12400 * time.Millisecond, 0, "12s"},
+		{2*time.Hour + 31*time.Minute, 0, "2h31m"},
+	} {
+		w := running.Wait{WaitedMs: tt.waited.Milliseconds(), Heard: now.Add(-tt.heard)}
+		if got := running.Waited(w, now); got != tt.want {
+			t.Errorf("a wait of %v, heard %v ago: got %q, want %q", tt.waited, tt.heard, got, tt.want)
+		}
+	}
+}

@@ -79,7 +79,7 @@ func load(ctx context.Context, g Gateway) (v status, err error) {
 func (v *status) print(out io.Writer, now time.Time) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "gateway\t%s, %s, process %d\n", v.URL, v.Version, v.Process)
-	fmt.Fprintf(w, "running\tfor %s, since %s\n", display.Duration(max(time.Second, now.Sub(v.Since))), display.Clock(v.Since, now))
+	fmt.Fprintf(w, "running\tfor %s, since %s\n", text.Passed(now.Sub(v.Since)), display.Clock(v.Since, now))
 	if f := v.Fleet; f != nil {
 		fmt.Fprintf(w, "fleet\t%s\n", fleetText(f, now))
 	}
@@ -105,7 +105,7 @@ func (v *status) print(out io.Writer, now time.Time) error {
 
 func fleetText(f *Fleet, now time.Time) string {
 	if !f.Connected {
-		return fmt.Sprintf("%s: alone for %s, without a connection with the NATS servers; %s", f.Name, display.Duration(max(time.Second, now.Sub(f.Since))), f.Replica)
+		return fmt.Sprintf("%s: alone for %s, without a connection with the NATS servers; %s", f.Name, text.Passed(now.Sub(f.Since)), f.Replica)
 	}
 	return fmt.Sprintf("%s: %s; this is %s", f.Name, text.Count(len(f.Replicas), "replica", "replicas"), f.Replica)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ridethrough/ridethrough/internal/cli/command"
-	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
+	"github.com/ridethrough/ridethrough/internal/text"
 )
 
 // Waits returns the command `waits`.
@@ -132,7 +132,7 @@ func plain(text string) string {
 }
 
 func waited(w Wait, now time.Time) string {
-	return display.Duration(max(time.Second, time.Duration(w.WaitedMs)*time.Millisecond+now.Sub(w.Heard)))
+	return text.Passed(time.Duration(w.WaitedMs)*time.Millisecond + now.Sub(w.Heard))
 }
 
 // verb is a command that acts on what waits. name is its own, do is the action's name at the gateway.

@@ -211,7 +211,7 @@ func (c *serviceCmd) status(ctx context.Context) error {
 	if len(waits) > 0 {
 		waiting = text.Count(len(waits), "call waits", "calls wait")
 	}
-	c.say("running at %s since %s (%s), %s; %s", g.URL, display.Clock(is.Since, now), display.Duration(max(time.Second, now.Sub(is.Since))), is.Version, waiting)
+	c.say("running at %s since %s (%s), %s; %s", g.URL, display.Clock(is.Since, now), text.Passed(now.Sub(is.Since)), is.Version, waiting)
 	return nil
 }
 
