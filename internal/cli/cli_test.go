@@ -108,12 +108,14 @@ func TestCLI_BadInputIsOneLine(t *testing.T) {
 		{"", "simulator --then ok,ok", 2, "want one reply"},
 		{"", "simulator --outage 5s", 2, "want FROM-TO"},
 		{"", "simulator --limit 5", 2, "want N/DURATION"},
-		{"", "serve --listen 127.0.0.1:0 --log-file " + empty + "/no/log", 1, empty + "/no: no such file or directory; create the directory"},
+		{"", "serve --listen 127.0.0.1:0 --log-file " + empty + "/no/log", 78, empty + "/no: no such file or directory; create the directory"},
 		{"", "serve --listen 127.0.0.1:0 --data " + file, 78, file + ": it is no directory"},
 		{"", "serve --listen 127.0.0.1:0 --data " + file + "/data", 78, file + "/data: it is no directory"},
 		{"RIDETHROUGH_DATA=" + file, "serve --listen 127.0.0.1:0", 78, file + ": it is no directory"},
-		{"", "serve --listen 127.0.0.1:0 --nats http://user:secret@x", 1, "--nats http://…: want the address of a NATS server"},
+		{"", "serve --listen 127.0.0.1:0 --nats http://user:secret@x", 78, "--nats http://…: want the address of a NATS server"},
 		{"", "simulator --listen " + busy, 1, busy + " is in use"},
+		{"", "chat -m foo", 2, `model "foo": want PROVIDER/MODEL`},
+		{"", "run -m foo hi", 2, `model "foo": want PROVIDER/MODEL`},
 		{"", "demo loudly", 2, "(see ridethrough demo --help)"},
 	}
 	for _, tt := range tests {

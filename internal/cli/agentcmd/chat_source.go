@@ -93,7 +93,7 @@ func (c *chatCmd) openLocal(ctx context.Context, at source, w app.Agents, log *s
 		return at, err
 	}
 	_, err = w.Validate(at.settings)
-	return at, settingsError(err)
+	return at, modelError(err)
 }
 
 func (c *chatCmd) openServer(ctx context.Context, at source) (source, error) {
@@ -189,15 +189,10 @@ func openError(id string, err error) error {
 }
 
 func settingsError(err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.Is(err, app.ErrCredentials):
-		return command.WithCode(err, command.ExitNoAuth)
-	case errors.Is(err, app.ErrEnvironment), errors.Is(err, app.ErrConfig):
-		return command.WithCode(err, command.ExitConfig)
 	}
-	return serverError(err)
+	return serverError(modelError(err))
 }
 
 // policy returns the policy that the user has named. "": the upstream's or the configuration's applies, which may

@@ -28,12 +28,12 @@ func (c *serveCmd) logged(run func(io.Writer) error) error {
 	}
 	dir := filepath.Dir(c.logFile)
 	if _, err := os.Stat(dir); err != nil && dir != filepath.Dir(c.Streams.StateFile("log")) {
-		return command.Failed(fmt.Errorf("--log-file: %w; create the directory, or correct its name", err))
+		return command.WithCode(fmt.Errorf("--log-file: %w; create the directory, or correct its name", err), command.ExitConfig)
 	}
 	file := &logging.File{Path: c.logFile, Bound: logBound}
 	defer file.Close()
 	if _, err := file.Write(nil); err != nil {
-		return command.Failed(fmt.Errorf("--log-file: %w", err))
+		return command.WithCode(fmt.Errorf("--log-file: %w", err), command.ExitConfig)
 	}
 	leaveConsole()
 	err := run(file)

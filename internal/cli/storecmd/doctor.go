@@ -269,9 +269,6 @@ func (c *doctorCmd) versions() {
 	}
 }
 
-// slowSync is the sync time at which a disk noticeably delays every write.
-const slowSync = 5 * time.Millisecond
-
 // CheckStore checks a store's health.
 func CheckStore(ctx context.Context, e store.Store) []doctor.Finding {
 	h, err := e.Health(ctx)
@@ -289,7 +286,7 @@ func CheckStore(ctx context.Context, e store.Store) []doctor.Finding {
 	if !h.Full && h.FreeBytes > 0 {
 		all = append(all, doctor.Find("disk", doctor.OK, "%s free", size(h.FreeBytes)))
 	}
-	if h.SyncLatency > 0 && h.SyncLatency <= slowSync {
+	if h.SyncLatency > 0 && len(h.Warnings) == 0 { // a slow disk is one of them
 		all = append(all, doctor.Find("sync", doctor.OK, "the disk takes %v to sync a write", h.SyncLatency.Round(10*time.Microsecond)))
 	}
 	all = append(all, LossFindings(h.Losses)...)

@@ -90,7 +90,7 @@ func (o *Flags) OpenInBackground(log *slog.Logger) (*background.Store, error) {
 func (o *Flags) check() error {
 	if o.URL() != "" {
 		_, err := o.remote()
-		return command.Failed(err)
+		return err
 	}
 	dir, err := o.Dir()
 	if err != nil {
@@ -120,14 +120,23 @@ func (o *Flags) OpenExisting(ctx context.Context, log *slog.Logger) (store.Store
 func (o *Flags) dial(ctx context.Context, existing bool, log *slog.Logger) (store.Store, error) {
 	r, err := o.remote()
 	if err != nil {
-		return nil, command.Failed(err)
+		return nil, err
 	}
 	r.Existing, r.Log = existing, log
 	s, err := nats.Dial(ctx, r)
 	return s, command.Failed(err)
 }
 
+// remote returns how the NATS servers are reached. A mistake in the settings is one of the configuration.
 func (o *Flags) remote() (nats.Remote, error) {
+	r, err := o.readRemote()
+	if err != nil {
+		return r, command.WithCode(err, command.ExitConfig)
+	}
+	return r, nil
+}
+
+func (o *Flags) readRemote() (nats.Remote, error) {
 	if err := checkNATS(o.URL()); err != nil {
 		return nats.Remote{}, err
 	}

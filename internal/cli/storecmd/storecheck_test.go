@@ -60,9 +60,14 @@ func TestStore_DescribesItsHealth(t *testing.T) {
 				"ok disk: 56.0 GB free\nok sync: the disk takes 400µs to sync a write\n",
 		},
 		{
-			store.Health{Mode: "standalone", Dir: "/data", SyncLatency: 9 * time.Millisecond, Warnings: []string{"the disk takes 9ms"}},
+			store.Health{Mode: "standalone", Dir: "/data", SyncLatency: 9 * time.Millisecond},
 			nil,
-			"ok store: /data, used by one process: 0 conversations, 0 bytes; 0 turns waiting, 0 due\nwarning store: the disk takes 9ms\n",
+			"ok store: /data, used by one process: 0 conversations, 0 bytes; 0 turns waiting, 0 due\nok sync: the disk takes 9ms to sync a write\n",
+		},
+		{
+			store.Health{Mode: "standalone", Dir: "/data", SyncLatency: 51 * time.Millisecond, Warnings: []string{"the disk takes 51ms"}},
+			nil,
+			"ok store: /data, used by one process: 0 conversations, 0 bytes; 0 turns waiting, 0 due\nwarning store: the disk takes 51ms\n",
 		},
 		{
 			store.Health{Mode: "standalone", Dir: "/data", Full: true, FreeBytes: 1, Warnings: []string{"no room"}},
