@@ -166,6 +166,22 @@ func TestRun_BadEnvironmentIsConfigurationError(t *testing.T) {
 	}
 }
 
+func TestRun_SaysThatTheAnswerReachedItsLimit(t *testing.T) {
+	for text, want := range map[string]string{
+		`say:"Half an ans"+stop:length`: "… the answer ends here because it reached its limit of tokens\n",
+		`say:"A whole answer"`:          "",
+	} {
+		replies, err := simulator.Parse(text)
+		if err != nil {
+			t.Fatalf("parse: %v", err)
+		}
+		code, out, errs := run(t, agentEnv(t, simulator.Script{Replies: replies}), "run", "hi")
+		if code != 0 || !strings.Contains(text, strings.TrimSpace(out)) || errs != want {
+			t.Errorf("%s: code %d, %q, got %q, want %q", text, code, out, errs, want)
+		}
+	}
+}
+
 func TestRun_ReasoningEndsItsLineBeforeAnswer(t *testing.T) {
 	replies, err := simulator.Parse(`think:"Let me see."+say:"It is so."`)
 	if err != nil {

@@ -74,8 +74,8 @@ func (v *textView) show(e turn.Event) {
 		}
 		v.streamed = ""
 		v.block = true
-		if e.Partial {
-			v.note("", display.BrokeOff)
+		if why := display.Unfinished(e); why != "" {
+			v.note("", "%s", why)
 		}
 	case turn.ToolCall:
 		v.note(command.Faint, "· %s %s", printable.Line(e.Name), printable.Line(display.Arguments(e.ToolCall)))

@@ -17,6 +17,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
 	"github.com/ridethrough/ridethrough/internal/text"
+	"github.com/ridethrough/ridethrough/llm"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -24,6 +25,7 @@ import (
 // Lines with a fixed text.
 const (
 	BrokeOff  = "… the answer broke off here"
+	AtLimit   = "… the answer ends here because it reached its limit of tokens"
 	Restarted = "▲ The process that wrote this has ended; the answer starts over"
 	Missed    = "· part of the answer was missed; it is repeated from there"
 	Compacted = "· the conversation was too long and has been shortened"
@@ -34,6 +36,17 @@ const (
 	PausedShort = "▲ Paused · /unpause ends that"
 	Unpaused    = "· the conversation goes on"
 )
+
+// Unfinished says why an answer ends before its model had ended it; "": it does not.
+func Unfinished(e turn.AssistantMessage) string {
+	switch {
+	case e.Partial:
+		return BrokeOff
+	case e.Reason == llm.Length:
+		return AtLimit
+	}
+	return ""
+}
 
 // compactedAsAsked replaces Compacted where the user has asked for it.
 const compactedAsAsked = "· the conversation has been compacted"

@@ -205,8 +205,8 @@ func (m *model) onAnswer(e turn.AssistantMessage) {
 	}
 	m.printBlocks(blocks)
 	m.finishAnswer()
-	if e.Partial {
-		m.emit(m.paint.faint(display.BrokeOff))
+	if why := display.Unfinished(e); why != "" {
+		m.emit(m.paint.faint(why))
 	}
 }
 

@@ -311,8 +311,8 @@ func (ps *plainSession) onAnswer(e turn.AssistantMessage) {
 	ps.write(whole[from:])
 	ps.finishLine()
 	ps.streamed = ""
-	if e.Partial {
-		ps.line(display.BrokeOff)
+	if why := display.Unfinished(e); why != "" {
+		ps.line(why)
 	}
 }
 
