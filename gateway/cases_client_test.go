@@ -77,8 +77,8 @@ func (c caller) see(t *testing.T, resp *http.Response, text string, err error) s
 	case s.failed:
 		return s
 	case c.form == api.JSON:
-		s.failed, s.starts = err != nil || c.isError("", []byte(text)), 1
 		s.add(t, c, api.JSON, []byte(text))
+		s.failed, s.starts = err != nil || c.isError("", []byte(text)), 1
 		return s
 	case c.form == api.AWSEvents:
 		s.failed = readBedrock(t, text).exception() != ""

@@ -156,7 +156,7 @@ func TestGemini_NoStreamYieldsTheSameParts(t *testing.T) {
 func TestGemini_FinishReasons(t *testing.T) {
 	for finish, want := range map[string]llm.Reason{
 		"STOP": llm.Stop, "MAX_TOKENS": llm.Length, "CONTINUATION": llm.Length, "SAFETY": llm.Refusal, "RECITATION": llm.Refusal, "SPII": llm.Refusal,
-		"OTHER": llm.Other, "TOO_MANY_TOOL_CALLS": llm.Other, "SOMETHING_NEW": llm.Other,
+		"OTHER": llm.Other, "SOMETHING_NEW": llm.Other,
 	} {
 		h := &geminiHouse{body: geminiStream(geminiChunk(`{"text":"a"}`, finish))}
 		got, err := geminiCollect(t.Context(), h.model(geminiPro), llm.Request{})
@@ -175,6 +175,7 @@ func TestGemini_OtherAnswersAreFaults(t *testing.T) {
 		{"a prompt that is blocked", "", geminiStream(`{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":9}}`), fault.Refused, "error in a 200: the prompt was blocked: SAFETY"},
 		{"a prompt that is blocked with words", "", geminiStream(`{"promptFeedback":{"blockReason":"JAILBREAK","blockReasonMessage":"No."}}`), fault.Refused, "error in a 200: No."},
 		{"a call that is none", "", geminiStream(`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print()"}]}`), fault.Unknown, "error in a 200: the model made a malformed tool call"},
+		{"too many calls", "", geminiStream(geminiChunk(`{"text":"a"}`, "TOO_MANY_TOOL_CALLS")), fault.Unknown, "error in a 200: the model made too many tool calls"},
 		{"costs of nothing", "", geminiStream(`{"usageMetadata":{"promptTokenCount":9}}`), fault.Truncated, ""},
 		{"an answer without its end", "", geminiStream(geminiChunk(`{"text":"a"}`, "")), fault.Truncated, ""},
 		{"half of a chunk that speaks of quotas", "", geminiStream(geminiChunk(`{"text":"a"}`, "")) + `data: {"candidates":[{"content":{"parts":[{"text":"rate limit exceeded, overloaded"`, fault.Truncated, "the answer broke off: it ended without its terminator"},

@@ -32,6 +32,7 @@ type stream struct {
 	finished bool         // the answer is complete: a clean end may follow
 	ended    bool         // it has its terminator, or an error in its place: any end may follow
 	failure  *fault.Error // that error; nil: none
+	hidden   bool         // it is none to the SDKs of the API
 	raw      bool         // no longer examined
 	unlike   uint8        // frames of plain content since one that repeats
 	errLine  bool         // its failure has been made a line, or is to be none
@@ -79,6 +80,10 @@ func (s *stream) open(opened func()) *fault.Error {
 				continue
 			}
 			s.content = true
+			if sign == api.Failure && s.hidden {
+				s.showError(frame)
+				return s.failure
+			}
 			s.noteFrames()
 			switch {
 			case sign == api.Failure:
@@ -227,7 +232,7 @@ func (s *stream) noteFrames() {
 			return
 		}
 		switch sign := s.note(frame); {
-		case sign == api.Failure && s.withholds:
+		case sign == api.Failure && (s.withholds || s.hidden):
 			s.withhold(frame)
 			return
 		case sign == api.End && !s.ended:
@@ -257,9 +262,20 @@ func (s *stream) skipRepeats() {
 	}
 }
 
+// showError puts an error in the form of the API in the place of the last frame, which ends the stream.
+func (s *stream) showError(frame []byte) {
+	s.whole -= len(frame)
+	s.buf = append(s.buf[:s.whole], s.dialect.ErrorEvent(s.form, s.failure, s.failure.Error(), s.whole > 0)...)
+	s.whole, s.seen, s.err = len(s.buf), len(s.buf), io.EOF
+	_ = s.release()
+}
+
 // withhold ends the stream with the fault of its last frame, which is not returned.
 func (s *stream) withhold(frame []byte) {
 	s.withheld = bytes.Clone(frame)
+	if s.hidden {
+		s.withheld = s.dialect.ErrorEvent(s.form, s.failure, s.failure.Error(), true)
+	}
 	s.whole -= len(frame)
 	s.buf, s.seen = s.buf[:s.whole], s.whole
 	s.err, s.ended = s.failure, false
@@ -321,6 +337,7 @@ func (s *stream) note(frame []byte) (sign api.FrameKind) {
 		s.finished = true
 	case api.Failure:
 		s.ended, s.failure = true, s.faults.FromEvent(s.dialect.ErrorText(s.form, frame), time.Now())
+		s.hidden = s.dialect.HidesError(s.form, frame)
 	case api.End, api.Last:
 		s.ended = sign == api.Last || s.finished || !s.lacksEnd
 	case api.Opening, api.Content:

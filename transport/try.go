@@ -220,6 +220,11 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 			return nil, f // nothing to return: Ollama's client takes an empty body for an answer, whatever its status
 		}
 		setErrorStatus(resp, f.Kind)
+		if a.err == io.EOF && c.dialect.HidesError(api.JSON, a.buf) {
+			_ = a.Close()
+			setBody(resp, c.dialect.ErrorBody(f, f.Error()))
+			return nil, reject(f, resp, resp.Body)
+		}
 		return nil, reject(f, resp, a)
 	}
 	if f := s.refusal(a.buf); f != nil {
@@ -252,9 +257,9 @@ func (c *call) readWhole(resp *http.Response, a *ahead) *fault.Error {
 	case a.err != nil && a.err != io.EOF:
 		return c.Faults.Broken(a.err, time.Now())
 	}
-	switch c.dialect.BodyKind(a.buf) {
+	switch c.dialect.FrameKind(api.JSON, a.buf) {
 	case api.Failure:
-		return c.Faults.FromResponse(resp.StatusCode, resp.Header, a.buf, time.Now())
+		return c.Faults.FromResponse(resp.StatusCode, resp.Header, c.dialect.ErrorText(api.JSON, a.buf), time.Now())
 	case api.Opening:
 		return c.Faults.Broken(nil, time.Now())
 	}

@@ -29,6 +29,7 @@ type Ruling struct {
 	Final   bool   // no policy may try again; becomes Error.Final
 	AtOnce  bool   // it is about requests in progress; becomes Error.AtOnce
 	Images  bool   // it is about the images of the request; becomes Error.Images
+	Retries int    // how many retries are worth it; becomes Error.Retries
 	Sure    int    // how much the text that decided proves, in percent; 0: no text decided
 
 	Wait time.Duration // how long to wait, in place of what the provider says; 0: what it says
@@ -131,9 +132,9 @@ func (c Classifier) Classify(e Evidence) *fault.Error {
 		Kind: r.Kind, Guessed: r.Guessed, Rule: r.Rule, Reason: r.Reason, Err: e.Err,
 		Status: e.faultStatus(), Code: e.code(), Message: e.message(), Body: e.body(), RequestID: e.requestID(),
 		Wait: e.hint.wait, ResetAt: e.hint.at,
-		GivenUp: stop != "" && stop != "final", AtOnce: r.AtOnce, Images: r.Images,
+		GivenUp: stop != "" && stop != "final", AtOnce: r.AtOnce, Images: r.Images, Retries: r.Retries,
 	}
-	if !own && f.Kind == fault.Unknown && f.Status == http.StatusConflict {
+	if !own && f.Retries == 0 && f.Kind == fault.Unknown && f.Status == http.StatusConflict {
 		f.Retries = conflictRetries
 	}
 	if r.Wait > 0 {

@@ -175,6 +175,11 @@ func (e Evidence) message() string {
 			return clean(l.Message, messageLimit)
 		}
 	}
+	for _, l := range e.Layers {
+		if strings.HasPrefix(l.Reason, "finish_reason ") {
+			return clean("the answer has ended with "+l.Reason, messageLimit)
+		}
+	}
 	return clean(string(e.Body[:min(len(e.Body), 2*messageLimit)]), messageLimit)
 }
 

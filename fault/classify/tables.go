@@ -191,6 +191,10 @@ func (r *Ruling) set(words []string) (err error) {
 	for _, w := range words[1:] {
 		if effect := effects[w]; effect != nil {
 			*effect = true
+		} else if times, few := strings.CutSuffix(w, "x"); few && err == nil {
+			if r.Retries, err = strconv.Atoi(times); err != nil || r.Retries < 1 {
+				err = not(w, "a number of retries")
+			}
 		} else if err == nil {
 			r.Sure, err = parsePercent(w)
 		}

@@ -17,9 +17,14 @@ const (
 // form JSON it is the body.
 func (a *API) FrameKind(f Form, frame []byte) FrameKind {
 	if f == JSON {
-		return a.BodyKind(frame)
+		if kind := a.BodyKind(frame); kind != Content {
+			return kind
+		}
 	}
 	parts := a.Decode(f, frame)
+	if f == JSON && !parts.fails() {
+		return Content
+	}
 	return parts.frameKind()
 }
 
@@ -49,10 +54,20 @@ func (a *API) Whole(p *Part) (parts Parts) {
 
 // ErrorText returns what a frame that is a Failure says, as text.
 func (a *API) ErrorText(f Form, frame []byte) []byte {
-	if f == AWSEvents {
+	parts := a.Decode(f, frame)
+	switch {
+	case parts.Failure != nil:
+		return parts.Failure
+	case f == AWSEvents:
 		return awsErrorText(frame)
 	}
 	return frame
+}
+
+// HidesError reports whether the SDKs of the API would not see the error in a frame that is a Failure.
+func (a *API) HidesError(f Form, frame []byte) bool {
+	parts := a.Decode(f, frame)
+	return parts.Failure != nil
 }
 
 // LaterFrameKind is FrameKind for a frame after content, where Opening and Content need not be told apart.

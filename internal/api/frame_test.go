@@ -37,3 +37,40 @@ func TestAPI_BodyKind(t *testing.T) {
 		}
 	}
 }
+
+func TestAPI_EndThatNamesAFaultIsAFailure(t *testing.T) {
+	rows := map[string][]struct {
+		body string
+		want api.FrameKind
+	}{
+		"openai-chat": {
+			{`{"choices":[{"message":{"content":"Half"},"finish_reason":"abort"}]}`, api.Failure},
+			{`{"choices":[{"delta":{},"finish_reason":"error"}]}`, api.Failure},
+			{`{"choices":[{"delta":{"content":""},"error":{"code":502,"message":"gone"}}]}`, api.Failure},
+			{`{"choices":[{"delta":{},"error":null,"finish_reason":"stop"}]}`, api.Finish},
+		},
+		"gemini": {
+			{`{"candidates":[{"content":{"parts":[{"text":"Half"}]},"finishReason":"MALFORMED_RESPONSE"}]}`, api.Failure},
+			{`{"candidates":[{"finishReason":"MISSING_THOUGHT_SIGNATURE"}]}`, api.Failure},
+			{`{"candidates":[{"finishReason":"SAFETY"}]}`, api.Finish},
+			{`{"promptFeedback":{"blockReason":"SAFETY"}}`, api.Finish},
+		},
+		"bedrock-converse": {
+			{`{"output":{"message":{"content":[{"text":"Half"}]}},"stopReason":"malformed_tool_use"}`, api.Failure},
+			{`{"output":{"message":{"content":[]}},"stopReason":"guardrail_intervened"}`, api.Finish},
+		},
+	}
+	for _, d := range registry.All() {
+		for _, row := range rows[d.Name()] {
+			for form, frame := range map[api.Form]string{api.Events: "data: " + row.body + "\n\n", api.JSON: row.body} {
+				want := row.want
+				if form == api.JSON && want != api.Failure {
+					want = api.Content
+				}
+				if got := d.FrameKind(form, []byte(frame)); got != want {
+					t.Errorf("%s, form %d: FrameKind(%s) = %d, want %d", d.Name(), form, row.body, got, want)
+				}
+			}
+		}
+	}
+}

@@ -133,13 +133,27 @@ func (ps *Parts) AddText(kind PartKind, block int, text []byte) {
 	}
 }
 
+// fails reports whether an error is among the parts, or an end that names a fault. A prompt that was blocked is refused.
+func (ps *Parts) fails() bool {
+	ends := ps.Failure != nil
+	for i := range ps.n {
+		p := ps.At(i)
+		if p.Kind == ErrorPart {
+			return true
+		}
+		ends = ends && p.Why != RefusedStop
+	}
+	return ends
+}
+
 // frameKind returns what the frame means.
 func (ps *Parts) frameKind() (kind FrameKind) {
+	if ps.fails() {
+		return Failure
+	}
 	ends := false
 	for i := range ps.n {
 		switch p := ps.At(i); {
-		case p.Kind == ErrorPart:
-			return Failure
 		case p.Kind == EndPart:
 			ends = true
 		case p.Final:

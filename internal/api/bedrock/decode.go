@@ -73,7 +73,7 @@ func decodeConverse(name, data []byte) (ps api.Parts) {
 	case "contentBlockStop":
 		ps.Add(api.Part{Kind: api.ClosePart, Block: nth})
 	case "messageStop":
-		ps.Add(converseStop(data))
+		addStop(&ps, data)
 	case "metadata":
 		ps.Add(api.Part{Kind: api.UsagePart})
 		ps.Add(api.Part{Kind: api.EndPart})
@@ -111,21 +111,23 @@ func decodeWhole(ps *api.Parts, data []byte) {
 		ps.Add(api.Part{Kind: api.ClosePart, Of: api.OtherPart, Text: message})
 	}
 	if api.Member(data, "stopReason") != nil {
-		ps.Add(converseStop(data))
+		addStop(ps, data)
 	}
 	ps.Usage = converseUsage(data)
 }
 
-// converseStop returns why an answer has ended.
-func converseStop(data []byte) api.Part {
+// addStop adds why an answer has ended.
+func addStop(ps *api.Parts, data []byte) {
 	p := api.Part{Kind: api.StopPart, Name: api.Member(data, "stopReason"), Final: true}
 	switch string(p.Name) {
 	case `"end_turn"`:
 		p.Why = api.PlainStop
 	case `"content_filtered"`, `"guardrail_intervened"`:
 		p.Why = api.RefusedStop
+	case `"malformed_model_output"`, `"malformed_tool_use"`:
+		ps.Failure = []byte(`{"message":"the model's output is malformed","stopReason":` + string(p.Name) + `}`)
 	}
-	return p
+	ps.Add(p)
 }
 
 // converseUsage returns the usage of an answer.

@@ -72,9 +72,19 @@ func blockedPrompt(reason, message []byte) []byte {
 	return api.Object{{Key: "error", Value: api.Object{{Key: "message", Value: message}, {Key: "status", Value: reason}}.JSON()}}.JSON()
 }
 
-// malformed returns the error of an answer with a tool call that is none.
-func malformed(reason []byte) []byte {
-	return []byte(`{"error":{"message":"the model made a malformed tool call"},"candidates":[{"finishReason":` + string(reason) + `}]}`)
+// failures are the reasons for which an answer is none, and what they mean.
+var failures = map[string]string{
+	`"MALFORMED_FUNCTION_CALL"`:   "the model made a malformed tool call",
+	`"UNEXPECTED_TOOL_CALL"`:      "the model made a malformed tool call",
+	`"TOO_MANY_TOOL_CALLS"`:       "the model made too many tool calls",
+	`"MALFORMED_RESPONSE"`:        "the model's answer is malformed",
+	`"NO_IMAGE"`:                  "the model made no image",
+	`"MISSING_THOUGHT_SIGNATURE"`: "a thought in the request lacks its signature",
+}
+
+// faultOf returns the error of an answer that is none.
+func faultOf(reason []byte, message string) []byte {
+	return []byte(`{"error":{"message":"` + message + `"},"candidates":[{"finishReason":` + string(reason) + `}]}`)
 }
 
 // decodeCandidate reads one candidate: parts with any content are content, a finishReason completes it.
@@ -89,8 +99,8 @@ func decodeCandidate(ps *api.Parts, nth int, candidate []byte) {
 				p := stop(value)
 				p.Choice = nth
 				ps.Add(p)
-				if string(value) == `"MALFORMED_FUNCTION_CALL"` || string(value) == `"UNEXPECTED_TOOL_CALL"` {
-					ps.Failure = malformed(value)
+				if message := failures[string(value)]; message != "" {
+					ps.Failure = faultOf(value, message)
 				}
 			}
 		case "content":

@@ -71,6 +71,11 @@ func decodeChoice(ps *api.Parts, choice, data []byte) {
 			continue
 		case "index", "native_finish_reason", "content_filter_results":
 			continue
+		case "error": // OpenRouter
+			if !api.IsEmpty(value) {
+				ps.Failure = data
+			}
+			continue
 		case "finish_reason":
 			p = api.Part{Kind: api.StopPart, Choice: nth, Name: value, Why: chatStops[string(value)], Final: true}
 			if slices.Contains(chatFailures, string(value)) {
@@ -92,8 +97,9 @@ func decodeChoice(ps *api.Parts, choice, data []byte) {
 // chatStops are the reasons to finish that matter.
 var chatStops = map[string]api.StopReason{`"stop"`: api.PlainStop, `"content_filter"`: api.RefusedStop}
 
-// chatFailures are the reasons that mean that the answer broke off: those of OpenRouter, DeepSeek and Zhipu.
-var chatFailures = []string{`"error"`, `"insufficient_system_resource"`, `"network_error"`}
+// chatFailures are the reasons that mean that the answer broke off: those of OpenRouter, DeepSeek, Zhipu, and of vLLM
+// and SGLang.
+var chatFailures = []string{`"error"`, `"insufficient_system_resource"`, `"network_error"`, `"abort"`}
 
 // decodeMessage reads a message, or a part of one. Servers differ in the name of the reasoning.
 func decodeMessage(ps *api.Parts, nth int, message []byte, whole bool) {
