@@ -127,8 +127,6 @@ var knownWrong = []string{
 	"thoughts-and-no-answer/chat",
 	"thoughts-and-no-answer/chat, in one event",
 	"thoughts-and-no-answer/chat whole",
-	"usage-without-an-end/after a text",
-	"usage-without-an-end/after a call",
 }
 
 // players are the APIs of the plays.

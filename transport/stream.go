@@ -141,11 +141,12 @@ func refusalFault(reason string) *fault.Error {
 // endsBare reports whether a frame ends the answer without content, and others may follow: the usage, which
 // shows if anything was generated, or the terminator.
 func (s *stream) endsBare(sign api.FrameKind, frame []byte) bool {
-	if sign == api.Failure || sign == api.End {
+	output := s.dialect.Output(s.form, frame)
+	if sign == api.Failure || sign == api.End && output != api.NoOutput {
 		return false
 	}
-	s.output = s.dialect.Output(s.form, frame)
-	return s.output != api.SomeOutput && sign != api.Last
+	s.output = output
+	return output != api.SomeOutput && sign < api.End
 }
 
 // emptyFault returns the fault of an answer without any output; nil: it has some, or may have.

@@ -39,19 +39,20 @@ var invoke = api.New(api.Definition{
 })
 
 var converse = api.New(api.Definition{
-	Name:         "bedrock-converse",
-	IsRequest:    hasVerb("converse", "converse-stream"),
-	StreamForm:   api.AWSEvents,
-	FormFromURL:  form,
-	ModelInPath:  model,
-	Decode:       decodeConverse,
-	Forms:        []string{converseForms},
-	Prelude:      &conversePrelude,
-	Continuation: func() api.Continuation { return new(converseContinuation) },
-	IsError:      isError,
-	Ping:         ping,
-	Comment:      ping,
-	Errors:       errors,
+	Name:           "bedrock-converse",
+	IsRequest:      hasVerb("converse", "converse-stream"),
+	StreamForm:     api.AWSEvents,
+	FormFromURL:    form,
+	ModelInPath:    model,
+	Decode:         decodeConverse,
+	Forms:          []string{converseForms},
+	SaysUnfinished: func([]byte) bool { return true }, // only messageStop ends an answer: the usage comes without it too
+	Prelude:        &conversePrelude,
+	Continuation:   func() api.Continuation { return new(converseContinuation) },
+	IsError:        isError,
+	Ping:           ping,
+	Comment:        ping,
+	Errors:         errors,
 })
 
 // errors are the exceptions of both (docs: "InvokeModel", "ConverseStream", section "Errors").

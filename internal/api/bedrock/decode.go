@@ -75,8 +75,7 @@ func decodeConverse(name, data []byte) (ps api.Parts) {
 	case "messageStop":
 		addStop(&ps, data)
 	case "metadata":
-		ps.Add(api.Part{Kind: api.UsagePart})
-		ps.Add(api.Part{Kind: api.EndPart})
+		ps.Add(api.Part{Kind: api.EndPart}) // alone it is no answer
 		ps.Usage = converseUsage(data)
 	case "":
 		decodeWhole(&ps, data)
