@@ -52,6 +52,7 @@ type Layer struct {
 	Message string // the text of the error
 
 	folded string // Message and quotas, folded
+	claims string // the same without what it denies
 	also   string // a further text beside the message, until it is a layer of its own
 	quotas string // the quotas that explain the message
 	quoted bool   // found inside a string of another error, or in a sentence
@@ -132,6 +133,7 @@ func (e *Evidence) extract(text string) {
 			g.layers[i].Status = refusalIn(message)
 		}
 		g.layers[i].folded = fold(message[:min(len(message), textLimit)] + g.layers[i].quotas)
+		g.layers[i].claims = claimsOf(g.layers[i].folded)
 	}
 	e.Layers, e.id = g.layers, g.id
 	e.hint = e.findHint(g.hint)

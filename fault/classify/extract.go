@@ -193,8 +193,17 @@ func (g *extractor) plain(l *Layer, key, value string, depth int) {
 	case "requestid":
 		setIfEmpty(&g.id, value)
 	default:
+		if isObject(value) && !slices.Contains(words().echoes, string(name)) {
+			g.objects(value, depth+1, true)
+		}
 		g.hint = g.hint.or(fieldHint(name, value, g.clock, g.now))
 	}
+}
+
+// isObject reports whether a string is JSON that may say what is wrong, whatever the member with it is called.
+func isObject(value string) bool {
+	value = strings.TrimLeft(value, " \n\r\t[")
+	return strings.HasPrefix(value, "{") && (strings.Contains(value, "rror") || strings.Contains(value, "essage"))
 }
 
 // putCode keeps a code; one that is an HTTP status becomes the status.

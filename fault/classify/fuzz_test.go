@@ -29,6 +29,9 @@ var shapes = []string{
 	`{"type":"about:blank","title":"Too Many Requests","detail":"请 30 秒后重试"}`,
 	"upstream: 401 Unauthorized, 4",
 	"\xff{\"\\u12",
+	`{"error":{"message":"no","value":{"error_message":"{\"error\":{\"message\":\"too long\",\"code\":400}}"}}}`,
+	`{"error":{"x":"[{\"message\":\"{\\\"error\\\":{\\\"y\\\":\\\"{\\\\\\\"message`,
+	"not your usage limit, not your not your limit",
 }
 
 // resets are values of headers that state a wait or an instant.

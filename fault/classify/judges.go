@@ -136,7 +136,7 @@ func judgeText(e Evidence) (Ruling, bool) {
 		if r, ok := judgeOversized(l); ok {
 			return r, true
 		}
-		if r, ok := allRules().texts.match(l.folded, func(r *rule) bool { return e.objection(l, r) == "" }); ok {
+		if r, ok := allRules().texts.match(l.claims, func(r *rule) bool { return e.objection(l, r) == "" }); ok {
 			return r, true
 		}
 		if r, ok := judgeOverlong(l, e.Status); ok {
@@ -193,7 +193,7 @@ func (e Evidence) objection(l Layer, r *rule) string {
 		return tooWeak
 	case r.Guessed && r.Kind == fault.TooLong && e.hint != (hint{}):
 		return "no wait makes a payload smaller, and one is stated"
-	case l.Param != "" && e.Status/100 == 4 && e.Status != 429 && fault.Transient.Has(r.Kind):
+	case l.Param != "" && e.Status/100 == 4 && e.Status != 429 && fault.Transient.Has(r.Kind) && r.Retries == 0:
 		return "it is about a parameter of the request"
 	}
 	return ""

@@ -49,6 +49,25 @@ func phrasesLen(folded string, phrases []phrase) int {
 	return end
 }
 
+// claimsOf returns a folded text without what it denies: "not your usage limit".
+func claimsOf(folded string) string {
+	if !strings.Contains(folded, "not ") && !strings.Contains(folded, "unaffected") {
+		return folded
+	}
+	for _, denied := range words().denied {
+		phrases := splitPhrases(denied)
+		for at := 0; at < len(folded); at++ {
+			next := strings.Index(folded[at:], phrases[0].text)
+			if next < 0 {
+				break
+			}
+			at += next
+			folded = folded[:at] + folded[at+phrasesLen(folded[at:], phrases):]
+		}
+	}
+	return folded
+}
+
 // phraseIndex finds rules by the first bytes of the word that they start with.
 type phraseIndex struct {
 	lists map[string][]phraseRule

@@ -188,7 +188,7 @@ func (w *weighing) texts() {
 		if r, ok := judgeOversized(l); ok {
 			w.signs = append(w.signs, Sign{From: "text", Found: clean(l.Message, 80), Kind: r.Kind, Sure: certain, Rule: r.Rule, step: textStep, order: i << 16})
 		}
-		allRules().texts.all(l.folded, func(r *rule, words string, order int) {
+		allRules().texts.all(l.claims, func(r *rule, words string, order int) {
 			if slices.ContainsFunc(w.signs, func(s Sign) bool {
 				return s.Rule == r.Rule || s.Found == words && s.Kind == r.Kind && s.order < i<<16|order
 			}) {
