@@ -91,6 +91,9 @@ func Response(status int, header http.Header, body []byte, now time.Time) Eviden
 func Event(event []byte, now time.Time) Evidence {
 	e := Evidence{Status: http.StatusOK, Event: true, Body: event[:min(len(event), bodyLimit)], Now: now}
 	name, data := eventParts(bytes.TrimSpace(e.Body))
+	if e.page = isPage(data, nil); e.page {
+		data = pageText(data)
+	}
 	e.extract(data)
 	if strings.HasSuffix(name, "Exception") { // AWS names its errors there
 		e.Layers = append(e.Layers, Layer{Type: name})

@@ -35,6 +35,7 @@ type Definition struct {
 
 	Decode         func(name, data []byte) Parts       // an event's name and data, any frame's JSON, or a whole body
 	Whole          func(value []byte, first int) Parts // of [API.Whole]; nil: Decode has it all
+	SeesError      func(name, data []byte) bool        // whether its SDKs see the error in an event that is one; nil: by a member of that name
 	IsError        func(key, value []byte) bool        // whether a member makes a body an error, beside those of all APIs; nil: none does
 	IsPlainContent func(frame []byte) bool             // a cheap check for plain content; nil: names are enough
 	SaysUnfinished func(frame []byte) bool             // whether a frame says that the answer has not finished, and so another one will; nil: none does

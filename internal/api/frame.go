@@ -1,5 +1,10 @@
 package api
 
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
 // FrameKind is what a frame of a stream, or a whole body, means.
 type FrameKind uint8
 
@@ -36,7 +41,7 @@ func (a *API) Decode(f Form, frame []byte) (parts Parts) {
 	case string(data) == "[DONE]", f == Array && string(data) == "]":
 		parts.Add(Part{Kind: EndPart})
 		return parts
-	case f == AWSEvents && isAWSError(frame), len(data) > 0 && data[0] != '{' && f != Events: // a page, or other text that is not JSON
+	case f == AWSEvents && isAWSError(frame), len(data) > 0 && data[0] != '{' && (f != Events || len(name) == 0 && isText(data)):
 		parts.Add(Part{Kind: ErrorPart})
 		return parts
 	}
@@ -64,10 +69,35 @@ func (a *API) ErrorText(f Form, frame []byte) []byte {
 	return frame
 }
 
+// isText reports whether the data of an event is a page or another text, which is no answer. A single word may say that
+// somebody is there.
+func isText(data []byte) bool {
+	first := data[0] | 0x20
+	return data[0] == '<' || ('a' <= first && first <= 'z' || first >= utf8.RuneSelf) && bytes.IndexByte(data, ' ') > 0
+}
+
 // HidesError reports whether the SDKs of the API would not see the error in a frame that is a Failure.
 func (a *API) HidesError(f Form, frame []byte) bool {
 	parts := a.Decode(f, frame)
-	return parts.Failure != nil
+	if f != Events || parts.Failure != nil {
+		return parts.Failure != nil
+	}
+	name, data := Payload(f, frame)
+	switch stated := len(data) > 0 && data[0] == '{' && !IsEmpty(Member(data, "error")); {
+	case bytes.HasPrefix(frame, []byte("{")): // only Google's SDKs see JSON among events
+		return !a.is.Arrays || !stated
+	case bytes.HasPrefix(frame, []byte("error:")):
+		return true
+	case a.is.SeesError != nil:
+		return !a.is.SeesError(name, data)
+	default:
+		return !stated
+	}
+}
+
+// SeesNamedError reports whether an event has a name, a type or a member that says that it is an error.
+func SeesNamedError(name, data []byte) bool {
+	return len(data) > 0 && data[0] == '{' && (len(name) > 0 || Member(data, "type") != nil || Member(data, "event_type") != nil || !IsEmpty(Member(data, "error")))
 }
 
 // LaterFrameKind is FrameKind for a frame after content, where Opening and Content need not be told apart.

@@ -74,3 +74,38 @@ func TestAPI_EndThatNamesAFaultIsAFailure(t *testing.T) {
 		}
 	}
 }
+
+func TestAPI_HidesErrorThatItsSDKsWouldNotSee(t *testing.T) {
+	const plain, typed = `{"error":{"message":"no"}}`, `{"type":"error","error":{"message":"no"}}`
+	rows := []struct {
+		api, frame string
+		want       bool
+	}{
+		{"openai-chat", "data: " + plain + "\n\n", false},
+		{"openai-chat", `data: {"object":"error","message":"no"}` + "\n\n", true},
+		{"openai-chat", `data: {"detail":"no"}` + "\n\n", true},
+		{"openai-chat", "data: it failed\n\n", true},
+		{"openai-chat", "data: <html></html>\n\n", true},
+		{"openai-chat", `error: {"code":500,"message":"no"}` + "\n\n", true},
+		{"openai-chat", plain + "\n\n", true},
+		{"gemini", plain + "\n\n", false},
+		{"gemini", `data: {"detail":"no"}` + "\n\n", true},
+		{"anthropic", "event: error\ndata: " + typed + "\n\n", false},
+		{"anthropic", "data: " + typed + "\n\n", true},
+		{"openai-responses", "data: " + typed + "\n\n", false},
+		{"openai-responses", `data: {"detail":"no"}` + "\n\n", true},
+	}
+	for _, d := range registry.All() {
+		for _, row := range rows {
+			if row.api != d.Name() {
+				continue
+			}
+			if kind := d.FrameKind(api.Events, []byte(row.frame)); kind != api.Failure {
+				t.Errorf("%s: FrameKind(%q) = %d, want a failure", row.api, row.frame, kind)
+			}
+			if got := d.HidesError(api.Events, []byte(row.frame)); got != row.want {
+				t.Errorf("%s: HidesError(%q) = %v, want %v", row.api, row.frame, got, row.want)
+			}
+		}
+	}
+}

@@ -43,11 +43,11 @@ func IsEmpty(value []byte) bool {
 	return false
 }
 
-// IsErrorMember reports whether a member makes its object an error: an "error" that is not empty, or the
-// type or object "error".
+// IsErrorMember reports whether a member makes its object an error: an "error" that is not empty, the type or object
+// "error", or a "detail", which servers in Python write in their own name.
 func IsErrorMember(key, value []byte) bool {
 	switch string(key) {
-	case "error":
+	case "error", "detail":
 		return !IsEmpty(value)
 	case "type", "object":
 		return string(value) == `"error"`

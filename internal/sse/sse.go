@@ -70,7 +70,8 @@ func endLen(text []byte) int {
 }
 
 // Parse returns the name and the data of a frame; both are empty for a comment. Several lines of data are
-// joined, which copies.
+// joined, which copies. A field "error" with an object, in which llama.cpp's server says what is wrong, is an event of
+// that name.
 func Parse(frame []byte) (name, data []byte) {
 	frame = bytes.TrimPrefix(frame, []byte(mark))
 	for len(frame) > 0 {
@@ -84,6 +85,8 @@ func Parse(frame []byte) (name, data []byte) {
 		switch {
 		case string(field) == "event":
 			name = value
+		case string(field) == "error" && bytes.HasPrefix(value, []byte("{")):
+			name, data = field, value
 		case string(field) != "data":
 		case data == nil:
 			data = value[:len(value):len(value)]
@@ -106,7 +109,7 @@ func cutLine(text []byte) (line, rest []byte) {
 // Begins reports whether a stream of events begins with these bytes.
 func Begins(text []byte) bool {
 	text = bytes.TrimLeft(bytes.TrimPrefix(text, []byte(mark)), "\r\n")
-	for _, field := range [...]string{"data:", "event:", "id:", "retry:", ":"} {
+	for _, field := range [...]string{"data:", "event:", "id:", "retry:", ":", "error: {", "error:{"} {
 		if bytes.HasPrefix(text, []byte(field)) {
 			return true
 		}

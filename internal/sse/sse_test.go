@@ -158,3 +158,19 @@ func BenchmarkCut(b *testing.B) {
 		})
 	}
 }
+
+func TestParse_ErrorFieldIsAnEvent(t *testing.T) {
+	for frame, want := range map[string][2]string{
+		"error: {\"code\":500}\n\n":      {"error", `{"code":500}`},
+		"error:{}\r\n\r\n":               {"error", "{}"},
+		"error: in words\n\n":            {},
+		"proxy error: not connected\n\n": {},
+	} {
+		if name, data := sse.Parse([]byte(frame)); string(name) != want[0] || string(data) != want[1] {
+			t.Errorf("Parse(%q): got %q, %q, want %q", frame, name, data, want)
+		}
+		if begins := sse.Begins([]byte(frame)); begins != (want[0] != "") {
+			t.Errorf("Begins(%q): got %v, want %v", frame, begins, want[0] != "")
+		}
+	}
+}

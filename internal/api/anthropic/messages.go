@@ -23,6 +23,7 @@ var definition = api.Definition{
 		"thread": func(value []byte) bool { return api.TextOf(api.Member(value, "type")) == "continue" },
 	},
 	Forgotten:      forgotten,
+	SeesError:      func(name, _ []byte) bool { return string(name) == "error" },
 	IsPlainContent: api.BeginsWith("event: content_block_delta\n"),
 	Prelude:        &prelude,
 	Continuation:   func() api.Continuation { return new(Continuing) },

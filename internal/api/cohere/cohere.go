@@ -15,6 +15,7 @@ func API() *api.API { return chat }
 var chat = api.New(api.Definition{
 	Name:           "cohere",
 	IsRequest:      api.HasPathSuffix("/v2/chat"),
+	SeesError:      api.SeesNamedError,
 	StreamForm:     api.Events,
 	Decode:         decode,
 	Forms:          []string{forms},

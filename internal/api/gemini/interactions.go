@@ -15,6 +15,7 @@ func Interactions() *api.API { return interactions }
 var interactions = api.New(api.Definition{
 	Name:           "gemini-interactions",
 	IsRequest:      api.HasPathSuffix("/interactions"),
+	SeesError:      api.SeesNamedError,
 	StreamForm:     api.Events,
 	Memory:         map[string]func([]byte) bool{"previous_interaction_id": api.IsNamed}, // for a day at least
 	Decode:         decodeInteractions,

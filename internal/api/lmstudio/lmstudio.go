@@ -16,6 +16,7 @@ func API() *api.API { return chat }
 var chat = api.New(api.Definition{
 	Name:           "lmstudio",
 	IsRequest:      api.HasPathSuffix("/api/v1/chat"),
+	SeesError:      api.SeesNamedError,
 	StreamForm:     api.Events,
 	Memory:         map[string]func([]byte) bool{"previous_response_id": api.IsNamed},
 	Decode:         decode,

@@ -14,6 +14,7 @@ func Responses() *api.API { return responses }
 var responses = api.New(api.Definition{
 	Name:           "openai-responses",
 	IsRequest:      api.HasPathSuffix("/responses", "/responses/compact"),
+	SeesError:      api.SeesNamedError,
 	StreamForm:     api.Events,
 	Unseen:         []string{"client_metadata", "metadata"},                                                        // Codex's, in another order in each re-send (0.169.0); OpenAI's tags of a response
 	Memory:         map[string]func([]byte) bool{"previous_response_id": api.IsNamed, "conversation": api.IsNamed}, // for 30 days
