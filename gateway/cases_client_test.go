@@ -32,8 +32,12 @@ func (c caller) good() string {
 	e := c.api.Forms().Encoder(c.form, api.Head{ID: "9", Model: "m", Created: time.Unix(1790000000, 0), Input: 40, Output: 6})
 	text := ""
 	for _, p := range []api.Part{
-		{Kind: api.StartPart}, {Kind: api.OpenPart, Of: api.TextPart}, {Kind: api.TextPart, Block: 1, Text: api.Quote(goodText)},
-		{Kind: api.ClosePart, Block: 1}, {Kind: api.StopPart, Why: api.PlainStop}, {Kind: api.EndPart},
+		{Kind: api.StartPart},
+		{Kind: api.OpenPart, Of: api.TextPart},
+		{Kind: api.TextPart, Block: 1, Text: api.Quote(goodText)},
+		{Kind: api.ClosePart, Block: 1},
+		{Kind: api.StopPart, Why: api.PlainStop},
+		{Kind: api.EndPart},
 	} {
 		text += string(e.Add(p))
 	}

@@ -72,8 +72,6 @@ var knownWrong = []string{
 	"call-that-is-lost/ollama",
 	"good-key-refused-once/anthropic",
 	"good-key-refused-once/chat whole",
-	"key-that-ends-in-a-wait/anthropic",
-	"key-that-is-renewed/anthropic",
 	"model-away-for-a-moment/chat",
 	"model-away-for-a-moment/chat whole",
 	"no-choices/chat whole",

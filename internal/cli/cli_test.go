@@ -114,7 +114,7 @@ func TestCLI_BadInputIsOneLine(t *testing.T) {
 		{"RIDETHROUGH_DATA=" + file, "serve --listen 127.0.0.1:0", 78, file + ": it is no directory"},
 		{"", "serve --listen 127.0.0.1:0 --nats http://user:secret@x", 78, "--nats http://…: want the address of a NATS server"},
 		{"", "simulator --listen " + busy, 1, busy + " is in use"},
-		{"", "chat -m foo", 2, `model "foo": want PROVIDER/MODEL`},
+		{"", "chat --data none -m foo", 2, `model "foo": want PROVIDER/MODEL`},
 		{"", "run -m foo hi", 2, `model "foo": want PROVIDER/MODEL`},
 		{"", "demo loudly", 2, "(see ridethrough demo --help)"},
 	}

@@ -25,10 +25,12 @@ func held(t *testing.T, next func(d *api.API, f api.Form, w http.ResponseWriter,
 			return
 		}
 		asked := d.Read(r.URL, body)
-		client := api.Client{Agent: r.UserAgent(), Originator: r.Header.Get("Originator"), Model: asked.Model}
+		client := api.Client{
+			Agent: r.UserAgent(), Originator: r.Header.Get("Originator"), Library: r.Header.Get("X-Goog-Api-Client"), Model: asked.Model,
+		}
 		w.Header().Set("Content-Type", asked.Form.ContentType())
 		for range 12 {
-			for _, sign := range [][]byte{d.Ping(asked.Form, "ridethrough retry 3 in 52s overloaded"), d.Heartbeat(asked.Form, client)} {
+			for _, sign := range [][]byte{d.Ping(asked.Form, client, "ridethrough retry 3 in 52s overloaded"), d.Heartbeat(asked.Form, client)} {
 				_, _ = w.Write(sign)
 				_ = http.NewResponseController(w).Flush()
 			}
