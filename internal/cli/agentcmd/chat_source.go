@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -93,6 +94,9 @@ func (c *chatCmd) openLocal(ctx context.Context, at source, w app.Agents, log *s
 		return at, err
 	}
 	_, err = w.Validate(at.settings)
+	if _, unread := errors.AsType[*fs.PathError](err); unread {
+		return at, command.Failed(err) // the directory of the tools
+	}
 	return at, modelError(err)
 }
 
