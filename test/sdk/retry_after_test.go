@@ -65,9 +65,13 @@ func TestOpenAISDK_RetryAfterCases(t *testing.T) {
 						w.check(2, waits)
 						return
 					}
+					stated := tt.header[1]
+					if way.name == "gateway" { // SDKs of other vendors would sleep it out before they return the error
+						stated = ""
+					}
 					r := reasonOf(err)
-					if r.Status != 429 || r.header.Get(tt.header[0]) != tt.header[1] {
-						t.Errorf("error %v with %s: %q; want status 429 and %q", err, tt.header[0], r.header.Get(tt.header[0]), tt.header[1])
+					if r.Status != 429 || r.header.Get(tt.header[0]) != stated {
+						t.Errorf("error %v with %s: %q; want status 429 and %q", err, tt.header[0], r.header.Get(tt.header[0]), stated)
 					}
 					w.check(1, 0)
 				})
