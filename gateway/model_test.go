@@ -84,7 +84,7 @@ func newModels(t *testing.T, api string, answer map[string]roundTrip, chain ...g
 var busy = fault.Set(0).With(fault.Overloaded)
 
 // answers is a provider's answer to any request, in no API's form.
-var answers = says(200, `{"id":"1","choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}],"content":[{"type":"text","text":"Hi"}]}`, "Content-Type", "application/json")
+var answers = says(200, `{"id":"1","choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}],"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}],"content":[{"type":"text","text":"Hi"}]}`, "Content-Type", "application/json")
 
 func gzipped(s string) string {
 	var b bytes.Buffer

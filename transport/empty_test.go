@@ -108,11 +108,11 @@ func TestTransport_EmptyAnswerIsAskedForOnceMore(t *testing.T) {
 	}
 }
 
-func TestTransport_AnswerOfFewTokensIsTheModelsJudgement(t *testing.T) {
+func TestTransport_AnswerOfFewTokensIsAskedForOnceMore(t *testing.T) {
 	for _, e := range emptyAnswers {
 		e.inForms(t, "2", func(t *testing.T, name string, w wire, empty reply) {
-			if got := w.sent(t, &upstream{replies: []reply{empty}}); got.text != empty.body || got.err != nil || got.tries != 1 {
-				t.Errorf("%s, two tokens: got %q, %v after %d tries, want it after 1", name, got.text, got.err, got.tries)
+			if got := w.sent(t, &upstream{replies: []reply{empty}}); got.text != empty.body || got.err != nil || got.tries != 2 {
+				t.Errorf("%s, two tokens: got %q, %v after %d tries, want it after 2", name, got.text, got.err, got.tries)
 			}
 		})
 	}

@@ -27,7 +27,8 @@ type stream struct {
 	whole    int          // buf[at:whole] are whole frames, to be returned
 	seen     int          // between whole and here no frame ends
 	content  bool         // the first content has been read
-	output   api.Output   // of an end without content; SomeOutput: none has been read
+	tally    api.Tally    // of what has been read, up to its text
+	heldFrom int          // buf[heldFrom-1:whole] is not returned so far, since it ends an answer that may be none; 0: nothing is
 	lacksEnd bool         // it says that it has not finished so far: a terminator alone is no end
 	finished bool         // the answer is complete: a clean end may follow
 	ended    bool         // it has its terminator, or an error in its place: any end may follow
@@ -76,7 +77,7 @@ func (s *stream) open(opened func()) *fault.Error {
 				s.readToEnd()
 				return f
 			}
-			if sign == api.Opening || s.endsBare(sign, frame) {
+			if sign == api.Opening || !s.tally.Begun() && (sign == api.Content || sign == api.Finish) {
 				continue
 			}
 			s.content = true
@@ -84,20 +85,23 @@ func (s *stream) open(opened func()) *fault.Error {
 				s.showError(frame)
 				return s.failure
 			}
+			s.hold(frame)
 			s.noteFrames()
 			switch {
 			case sign == api.Failure:
 				return s.failure
-			case sign == api.End && s.output == api.SomeOutput: // a terminator alone is no answer
+			case sign == api.End && !s.tally.Begun() && !s.tally.Stopped(): // a terminator alone is no answer
 				s.ended = false
 				return s.faults.Broken(nil, time.Now())
+			case sign < api.Finish || s.heldFrom > 0: // more follows
+				return nil
 			}
-			return s.emptyFault()
+			return emptyFault(s.tally.Output())
 		}
 		switch {
 		case s.err == io.EOF && s.finished:
 			s.content = true
-			return s.emptyFault()
+			return emptyFault(s.tally.Output())
 		case s.err != nil:
 			return s.cause()
 		case len(s.buf) >= maxAhead:
@@ -138,32 +142,56 @@ func refusalFault(reason string) *fault.Error {
 	}
 }
 
-// endsBare reports whether a frame ends the answer without content, and others may follow: the usage, which
-// shows if anything was generated, or the terminator.
-func (s *stream) endsBare(sign api.FrameKind, frame []byte) bool {
-	output := s.dialect.Output(s.form, frame)
-	if sign == api.Failure || sign == api.End && output != api.NoOutput {
-		return false
-	}
-	s.output = output
-	return output != api.SomeOutput && sign < api.End
-}
+// errEmpty is the cause of the fault of an answer that is asked for once more.
+var errEmpty = errors.New("the answer is empty")
 
-// emptyFault returns the fault of an answer without any output; nil: it has some, or may have.
-func (s *stream) emptyFault() *fault.Error {
-	if s.output == api.NoOutput {
-		return emptyFault()
+// emptyFault returns the fault of an answer that is whole and none; nil: it is one.
+func emptyFault(o api.Output) *fault.Error {
+	switch o {
+	case api.NoOutput:
+		return &fault.Error{
+			Kind: fault.Truncated, Status: http.StatusOK, Rule: "stream/empty", Retries: 1, Err: errEmpty,
+			Message: "the answer is empty: it has neither a text nor a call, and nothing that explains it",
+			Reason:  "an answer like that is asked for once more",
+		}
+	case api.NoInput:
+		return &fault.Error{
+			Kind: fault.Truncated, Status: http.StatusOK, Rule: "stream/unread",
+			Message: "the answer is empty: by its usage not even the request was read",
+			Reason:  "it cannot have cost anything",
+		}
 	}
 	return nil
 }
 
-// emptyFault returns the fault of an answer that is whole and empty.
-func emptyFault() *fault.Error {
-	return &fault.Error{
-		Kind: fault.Truncated, Status: http.StatusOK, Rule: "stream/empty",
-		Message: "the answer is empty: it stopped without content and without an output token",
-		Reason:  "an answer like that is asked for once more",
+// hold has the frames from the last one on wait until it is known whether they end an answer: after thoughts the usage
+// says so.
+func (s *stream) hold(frame []byte) {
+	if s.heldFrom == 0 && s.tally.OnlyThinks() && s.tally.Stopped() {
+		s.heldFrom = s.whole - len(frame) + 1
 	}
+}
+
+// settle returns what was held if the answer is one, or ends it with a fault.
+func (s *stream) settle() {
+	if s.heldFrom == 0 || !s.ended && s.err == nil {
+		return
+	}
+	from := s.heldFrom - 1
+	s.heldFrom = 0
+	if f := emptyFault(s.tally.Output()); f != nil && s.failure == nil && (s.err == nil || s.err == io.EOF) {
+		s.buf, s.whole, s.seen = s.buf[:from], from, from
+		s.err, s.ended, s.finished = f, false, false
+		_ = s.release()
+	}
+}
+
+// readable returns the end of what may be returned.
+func (s *stream) readable() int {
+	if s.heldFrom > 0 {
+		return s.heldFrom - 1
+	}
+	return s.whole
 }
 
 // Read returns whole frames, the last ones with io.EOF where the answer has ended properly.
@@ -171,7 +199,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	if s.closed.Load() {
 		return 0, http.ErrBodyReadAfterClose
 	}
-	for s.at == s.whole && !s.raw {
+	for s.at == s.readable() && !s.raw {
 		if s.err != nil {
 			err := s.end()
 			if s.addErrorLine(err) {
@@ -186,7 +214,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	if s.raw {
 		return s.ahead.Read(p)
 	}
-	n := copy(p, s.buf[s.at:s.whole])
+	n := copy(p, s.buf[s.at:s.readable()])
 	s.at += n
 	if s.at == s.whole && s.err != nil && s.end() == io.EOF {
 		s.drop()
@@ -213,8 +241,9 @@ func (s *stream) addErrorLine(err error) bool {
 
 // readMore reads once from the source.
 func (s *stream) readMore() {
-	rest := copy(s.buf, s.buf[s.whole:])
-	s.buf, s.at, s.seen, s.whole = s.buf[:rest], 0, s.seen-s.whole, 0
+	done := s.readable()
+	rest := copy(s.buf, s.buf[done:])
+	s.buf, s.at, s.seen, s.whole, s.heldFrom = s.buf[:rest], 0, s.seen-done, s.whole-done, min(s.heldFrom, 1)
 	if rest >= maxAhead {
 		s.raw = true
 		return
@@ -226,13 +255,16 @@ func (s *stream) readMore() {
 
 // noteFrames examines the frames that have been read since.
 func (s *stream) noteFrames() {
+	defer s.settle()
 	for {
 		s.skipRepeats()
 		frame := s.next()
 		if frame == nil {
 			return
 		}
-		switch sign := s.note(frame); {
+		sign := s.note(frame)
+		s.hold(frame)
+		switch {
 		case sign == api.Failure && (s.withholds || s.hidden):
 			s.withhold(frame)
 			return
@@ -333,6 +365,7 @@ func (s *stream) note(frame []byte) (sign api.FrameKind) {
 	} else {
 		sign = s.dialect.FrameKind(s.form, frame)
 	}
+	s.tally.Add(s.dialect, s.form, frame)
 	switch sign {
 	case api.Finish:
 		s.finished = true

@@ -203,7 +203,7 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 	if s.form != api.JSON {
 		s.withholds = c.completes(s.form)
 		s.errLine = s.errLine || s.withholds
-		if f := s.open(c.Opened); f != nil && !(s.output == api.NoOutput && c.acceptsEmpty()) {
+		if f := s.open(c.Opened); f != nil && !(errors.Is(f, errEmpty) && c.acceptsEmpty()) {
 			return nil, reject(f, resp, s)
 		}
 		resp.Body = s
@@ -212,8 +212,11 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 	a := &s.ahead
 	f := c.readWhole(resp, a)
 	switch {
-	case f == nil && c.dialect.Output(api.JSON, a.buf) == api.NoOutput && !c.acceptsEmpty():
-		return nil, reject(emptyFault(), resp, a)
+	case f == nil && a.err == io.EOF:
+		s.tally.Add(c.dialect, api.JSON, a.buf)
+		if f := emptyFault(s.tally.Output()); f != nil && !(errors.Is(f, errEmpty) && c.acceptsEmpty()) {
+			return nil, reject(f, resp, a)
+		}
 	case f != nil:
 		if len(a.buf) == 0 {
 			_ = a.Close()

@@ -72,11 +72,12 @@ func BenchmarkBodyKind(b *testing.B) {
 	}
 }
 
-func BenchmarkOutput(b *testing.B) {
+func BenchmarkTally(b *testing.B) {
 	body := []byte(completion)
 	b.ReportAllocs()
 	for b.Loop() {
-		if openai.Chat().Output(api.JSON, body) != api.SomeOutput {
+		var tally api.Tally
+		if tally.Add(openai.Chat(), api.JSON, body); tally.Output() != api.SomeOutput {
 			b.Fatal("no output")
 		}
 	}

@@ -88,6 +88,7 @@ type Usage struct {
 	Reasoning int  // where it is not among the output
 	Total     int  // with the request
 	Stated    bool // the output is stated
+	Unread    bool // the input is stated, and is 0
 }
 
 // Parts are what a frame says, in its order. A frame of a stream has one or two, so that no room is allocated for them.
@@ -169,26 +170,6 @@ func (ps *Parts) frameKind() (kind FrameKind) {
 		return Last
 	}
 	return kind
-}
-
-// output returns what the end of an answer without content says about its output.
-func (ps *Parts) output() Output {
-	stops := 0
-	for i := range ps.n {
-		switch p := ps.At(i); {
-		case p.isContent(), p.Kind == StopPart && p.Why != PlainStop, p.Kind == UsagePart && p.Final:
-			return SomeOutput
-		case p.Kind == StopPart:
-			stops++
-		}
-	}
-	switch u := ps.Usage; {
-	case stops < ps.Choices, stops == 0 && !u.Stated, u.Output+u.Reasoning > 0:
-		return SomeOutput
-	case !u.Stated:
-		return NoContent
-	}
-	return NoOutput
 }
 
 // refusal returns the provider's word for why an answer without content was refused; "": it was not.

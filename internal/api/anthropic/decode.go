@@ -63,7 +63,7 @@ func usage(counts []byte) (u api.Usage) {
 	for key, value := range api.Members(counts) {
 		switch string(key) {
 		case "input_tokens":
-			u.Input += api.Number(value)
+			u.Input, u.Unread = u.Input+api.Number(value), string(value) == "0"
 		case "cache_creation_input_tokens":
 			u.CacheWrite = api.Number(value)
 		case "cache_read_input_tokens":

@@ -133,5 +133,6 @@ func addStop(ps *api.Parts, data []byte) {
 func converseUsage(data []byte) api.Usage {
 	usage := api.Member(data, "usage")
 	output := api.Member(usage, "outputTokens")
-	return api.Usage{Output: api.Number(output), Total: api.Number(api.Member(usage, "totalTokens")), Stated: output != nil}
+	input := api.Member(usage, "inputTokens")
+	return api.Usage{Input: api.Number(input), Unread: string(input) == "0", Output: api.Number(output), Total: api.Number(api.Member(usage, "totalTokens")), Stated: output != nil}
 }

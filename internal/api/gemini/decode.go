@@ -59,7 +59,8 @@ func decode(name, data []byte) (ps api.Parts) {
 func usage(counts []byte) api.Usage {
 	count := func(name string) int { return api.Number(api.Member(counts, name)) }
 	return api.Usage{
-		Input: count("promptTokenCount") + count("toolUsePromptTokenCount"), CacheRead: count("cachedContentTokenCount"),
+		Unread: string(api.Member(counts, "promptTokenCount")) == "0",
+		Input:  count("promptTokenCount") + count("toolUsePromptTokenCount"), CacheRead: count("cachedContentTokenCount"),
 		Output: count("candidatesTokenCount"), Reasoning: count("thoughtsTokenCount"), Total: count("totalTokenCount"), Stated: true,
 	}
 }

@@ -45,7 +45,7 @@ func decodeUsage(usage []byte, input, output string) (u api.Usage) {
 	for key, value := range api.Members(usage) {
 		switch string(key) {
 		case input:
-			u.Input = api.Number(value)
+			u.Input, u.Unread = api.Number(value), string(value) == "0"
 		case output:
 			u.Output, u.Stated = api.Number(value), true
 		case "total_tokens":

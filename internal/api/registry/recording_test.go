@@ -111,7 +111,6 @@ func describe(a *api.API, form api.Form, frame []byte) string {
 	if reason := a.Refusal(form, frame); reason != "" {
 		line += ", refuses " + reason
 	}
-	line += map[api.Output]string{api.NoContent: ", no content", api.NoOutput: ", no output"}[a.Output(form, frame)]
 	if u := said.Usage; u.Stated {
 		line += fmt.Sprintf(", usage %d+%d/%d", u.Output, u.Reasoning, u.Total)
 	}
