@@ -69,8 +69,8 @@ func (a *API) ErrorText(f Form, frame []byte) []byte {
 	return frame
 }
 
-// isText reports whether the data of an event is a page or another text, which is no answer. A single word may be a
-// keepalive.
+// isText reports whether the data of an event is a page or another text, which is no answer. A single word may say that
+// the server is at work.
 func isText(data []byte) bool {
 	first := data[0] | 0x20
 	return data[0] == '<' || ('a' <= first && first <= 'z' || first >= utf8.RuneSelf) && bytes.IndexByte(data, ' ') > 0
