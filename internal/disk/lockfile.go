@@ -15,7 +15,7 @@ const LockName = "lock"
 // ErrLocked reports that another process holds the lock.
 var ErrLocked = errors.New("locked")
 
-// Lock locks an existing directory until the returned file is closed or the process ends. flag is os.O_CREATE,
+// Lock locks an existing directory until [Unlock] of the returned file or the end of the process. flag is os.O_CREATE,
 // or 0 if the file must exist. If another process holds the lock, the error is [ErrLocked].
 func Lock(dir string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, LockName), os.O_RDWR|flag, 0o600)

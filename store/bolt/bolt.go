@@ -47,7 +47,7 @@ const defaultReserve = 256 << 20
 // boltStore is a store in a file.
 type boltStore struct {
 	config      Config
-	lock        interface{ Close() error } // of the directory
+	lock        *os.File // of the directory
 	db          *bbolt.DB
 	pageSize    int64
 	log         *slog.Logger
@@ -77,7 +77,7 @@ func Open(_ context.Context, c Config) (store.Store, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	if err := s.open(); err != nil {
-		return nil, openError(c, errors.Join(err, lock.Close()))
+		return nil, openError(c, errors.Join(err, disk.Unlock(lock)))
 	}
 	s.writes.committer.Go(s.commitAll)
 	return s, nil
@@ -197,7 +197,7 @@ func (s *boltStore) Close(ctx context.Context) error {
 	s.writes.committer.Wait()
 	s.queue.close()
 	s.topics.Close()
-	return errors.Join(s.entries.Close(ctx), s.db.Close(), s.lock.Close())
+	return errors.Join(s.entries.Close(ctx), s.db.Close(), disk.Unlock(s.lock))
 }
 
 // begin returns an error if the arguments are invalid, ctx has ended or the store is closed.

@@ -12,6 +12,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/ridethrough/ridethrough/internal/disk"
 	"github.com/ridethrough/ridethrough/store"
 )
 
@@ -29,7 +30,7 @@ func Check(dir string) (problems []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("check store: %w", err)
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
+	defer func() { err = errors.Join(err, disk.Unlock(lock)) }()
 	path := filepath.Join(dir, fileName)
 	db, err := openFile(path, 0)
 	if err != nil {

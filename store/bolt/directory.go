@@ -29,7 +29,7 @@ func openDirectory(dir string) (*os.File, error) {
 	if err == nil && !exists(dir, fileName) && isEarlier(dir) {
 		err = fmt.Errorf("%w: %s was written by an earlier version of ridethrough; "+
 			"run `ridethrough export` of that version, move the directory away, and run `ridethrough import` of this one", ErrFormat, dir)
-		err = errors.Join(err, f.Close())
+		err = errors.Join(err, disk.Unlock(f))
 	}
 	return f, err
 }
@@ -66,7 +66,7 @@ func Remove(dir string) error {
 	if err != nil {
 		return fmt.Errorf("remove store: %w", err)
 	}
-	defer func() { _ = f.Close() }() // a file that is gone
+	defer func() { _ = disk.Unlock(f) }() // a file that is gone
 	if err := removeAll(dir); err != nil {
 		return fmt.Errorf("remove store: %w", err)
 	}

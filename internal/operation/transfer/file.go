@@ -151,8 +151,8 @@ func (f *File) Close() error {
 		last, _ := json.Marshal(footer{total{1, len(f.talk.Records)}})
 		err = f.write(append(last, '\n'))
 	}
-	return errors.Join(err, f.file.Close())
+	return errors.Join(err, disk.Unlock(f.file))
 }
 
 // Remove closes the file and deletes it.
-func (f *File) Remove() error { return errors.Join(f.file.Close(), os.Remove(f.file.Name())) }
+func (f *File) Remove() error { return errors.Join(disk.Unlock(f.file), os.Remove(f.file.Name())) }
