@@ -155,12 +155,20 @@ func twice(e *echo, dir string) gateway.Config {
 	}
 }
 
+// rounds returns how often a test is run: once with -short.
+func rounds(n int) int {
+	if testing.Short() {
+		return 1
+	}
+	return n
+}
+
 // TestStress_AnswersAreNotMixedUp has clients come and go at random and send
 // requests again, and operators send commands, while both providers fail from
 // time to time.
 func TestStress_AnswersAreNotMixedUp(t *testing.T) {
 	dir := t.TempDir()
-	for range 2 {
+	for range rounds(2) {
 		synctest.Test(t, func(t *testing.T) {
 			e := &echo{t: t}
 			g := newGateway(t, twice(e, dir))
@@ -193,7 +201,7 @@ func TestStress_AnswersAreNotMixedUp(t *testing.T) {
 
 func TestStress_CloseLeavesNothingBehind(t *testing.T) {
 	dir := t.TempDir()
-	for range 4 {
+	for range rounds(4) {
 		synctest.Test(t, func(t *testing.T) {
 			e := &echo{t: t}
 			g := newGateway(t, twice(e, dir))
