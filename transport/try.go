@@ -203,7 +203,7 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 	if s.form != api.JSON {
 		s.withholds = c.completes(s.form)
 		s.errLine = s.errLine || s.withholds
-		if f := s.open(c.Opened); f != nil && !(errors.Is(f, errEmpty) && c.acceptsEmpty()) {
+		if f := s.open(c.Opened); !c.accepts(f) {
 			return nil, reject(f, resp, s)
 		}
 		resp.Body = s
@@ -214,7 +214,7 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 	switch {
 	case f == nil && a.err == io.EOF:
 		s.tally.Add(c.dialect, api.JSON, a.buf)
-		if f := emptyFault(s.tally.Output()); f != nil && !(errors.Is(f, errEmpty) && c.acceptsEmpty()) {
+		if f := emptyFault(s.tally.Output()); !c.accepts(f) {
 			return nil, reject(f, resp, a)
 		}
 	case f != nil:
@@ -237,12 +237,13 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 	return resp, nil
 }
 
-// acceptsEmpty reports whether an empty answer is returned: one has been asked for again already. A provider
-// that fails in this way has something to say the next time; a model that does not has nothing to say.
-func (c *call) acceptsEmpty() bool {
-	before := c.empty
-	c.empty = true
-	return before
+// accepts reports whether an answer is returned: it has no fault, or it is empty and one has been asked for again
+// already. A provider that fails in this way has something to say the next time; a model that does not has nothing to say.
+func (c *call) accepts(f *fault.Error) bool {
+	empty := f != nil && errors.Is(f, errEmpty)
+	accepted := f == nil || empty && c.empty
+	c.empty = c.empty || empty
+	return accepted
 }
 
 // readWhole reads an answer that is not streamed to its end, since a part of it is

@@ -123,8 +123,7 @@ func (s *boltStore) open() (err error) {
 // readers wait for it: one that is copied to a disk that stalls would stop everything. bbolt begins with 32 KiB.
 //
 // Where the map may be larger than the file it takes only addresses: 16 GiB of 256 TiB, or an eighth of what 32 bits
-// have. On Windows bbolt makes the file as large as the
-// map, in space of the disk, so there a copy stops writers only when the file is to grow above 64 MiB.
+// have. On Windows bbolt makes the file as large as the map, so there a copy stops writers above 64 MiB.
 func firstMap() int {
 	if runtime.GOOS == "windows" {
 		return 64 << 20
