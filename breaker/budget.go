@@ -47,7 +47,7 @@ func (b *Breaker) ration(c *Caller, now time.Time) {
 		c.wakeUp()
 		return
 	}
-	b.noToken.why = NoRetryToken
+	b.noToken.why = noRetryToken
 	b.noToken.push(c)
 	b.spend(now)
 }

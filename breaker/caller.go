@@ -10,17 +10,18 @@ import (
 	"github.com/ridethrough/ridethrough/retry"
 )
 
-// BlockReason says why a call waits.
+// BlockReason says why a call waits, for people to read.
 type BlockReason string
 
-// The reasons.
-const (
-	AwaitingProbe BlockReason = "probe"        // another call probes whether the outage is over
-	SlowStart     BlockReason = "slow start"   // the upstream is back, and others go first
-	NoRetryToken  BlockReason = "retry budget" // too many retries are in progress
-	Paused        BlockReason = "paused"       // an operator has paused the call or the breaker
+// Paused is the reason where an operator has paused the call or the breaker.
+const Paused BlockReason = "paused"
 
-	inBackoff BlockReason = "backoff" // in Wait
+// The other reasons.
+const (
+	awaitsProbe  BlockReason = "probe"        // another call probes whether the outage is over
+	inSlowStart  BlockReason = "slow start"   // the upstream is back, and others go first
+	noRetryToken BlockReason = "retry budget" // too many retries are in progress
+	inBackoff    BlockReason = "backoff"      // in Wait
 )
 
 // Caller is the place of one logical call at its breaker: the Breaker of its

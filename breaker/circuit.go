@@ -131,8 +131,8 @@ func (b *Breaker) circuit(k key, now time.Time) *circuit {
 	}
 	ci := &circuit{key: k, breaker: b, changed: now, recent: window{at: now}, cohort: newCohort(now)}
 	ci.sleeping = queue{why: inBackoff, circuit: ci}
-	ci.awaitingProbe = queue{why: AwaitingProbe, circuit: ci}
-	ci.starting = queue{why: SlowStart, circuit: ci}
+	ci.awaitingProbe = queue{why: awaitsProbe, circuit: ci}
+	ci.starting = queue{why: inSlowStart, circuit: ci}
 	b.circuits[k] = ci
 	return ci
 }

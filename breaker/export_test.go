@@ -28,8 +28,21 @@ func (b *Breaker) Left() (circuits, timers, calls, drift int) {
 	return len(b.circuits), timers, calls, drift
 }
 
-// InBackoff is the reason of a call that is in Wait.
-const InBackoff = inBackoff
+// The reasons of calls that wait, besides Paused.
+const (
+	InSlowStart  = inSlowStart
+	NoRetryToken = noRetryToken
+	InBackoff    = inBackoff
+)
+
+// What News say.
+const (
+	Probing = newsProbing
+	Failed  = newsFailed
+	Known   = newsKnown
+	Back    = newsBack
+	Answers = newsAnswers
+)
 
 // BlockedBy returns the reason for which the call waits at this moment.
 func (c *Caller) BlockedBy() BlockReason {

@@ -73,26 +73,23 @@ type Circuit struct {
 // News are what a breaker tells the others of a circuit. Durations count from when it does.
 type News struct {
 	Circuit
-	What    What          // "": nothing is known of it any more, as its replica has gone
+	What    string        // has happened; "": nothing is known of it any more, as its replica has gone
 	Age     time.Duration // since the first fault of the outage
-	Begun   time.Duration // since the try began that was answered, of Back; else the first of those which were all refused; 0: that is not known
+	Begun   time.Duration // since the try began that was answered, of "back"; else the first of those which were all refused; 0: that is not known
 	Wait    time.Duration // what is left of the cooldown that the upstream has asked for
 	Probes  int           // that have failed
 	Waiting int           // calls that wait at the sender
 	Fault   *fault.Error  // the latest, without what may quote a request; nil: none
 }
 
-// What says what the News are.
-type What string
-
-// The News.
+// What the News say.
 const (
-	Probing What = "probing" // a probe is in progress
-	Failed  What = "failed"  // the circuit has opened, a probe has failed, or the upstream has asked for a cooldown
-	Known   What = "known"   // the circuit is open: repeated, for those which have missed it
-	Back    What = "back"    // the upstream has answered, and the circuit is closed
-	Slowed  What = "slowed"  // the slow start has met a fault
-	Answers What = "answers" // the upstream answers the sender, which has heard of an outage
+	newsProbing = "probing" // a probe is in progress
+	newsFailed  = "failed"  // the circuit has opened, a probe has failed, or the upstream has asked for a cooldown
+	newsKnown   = "known"   // the circuit is open: repeated, for those which have missed it
+	newsBack    = "back"    // the upstream has answered, and the circuit is closed
+	newsSlowed  = "slowed"  // the slow start has met a fault
+	newsAnswers = "answers" // the upstream answers the sender, which has heard of an outage
 )
 
 // SharedRule is the Rule of a fault that another replica has met and reported.
@@ -128,7 +125,7 @@ func (b *Breaker) Known() (all []News) {
 	now := b.now()
 	for _, ci := range b.all() {
 		if ci.open && len(all) < mostKnown {
-			all = append(all, ci.news(Known, now))
+			all = append(all, ci.news(newsKnown, now))
 		}
 	}
 	return all
@@ -145,18 +142,18 @@ func (b *Breaker) Hear(from string, n News) {
 	defer b.mu.Unlock()
 	now, ci := b.now(), b.circuits[k]
 	switch {
-	case n.What == Failed || n.What == Known:
+	case n.What == newsFailed || n.What == newsKnown:
 		b.hearOutage(from, n, k, now)
-	case n.What == Back:
+	case n.What == newsBack:
 		b.hearBack(ci, n, k, now)
 	case ci == nil:
 	case n.What == "":
 		ci.endOthersProbe(from, now)
-	case n.What == Probing:
+	case n.What == newsProbing:
 		ci.hearProbe(from, n, now)
-	case n.What == Slowed:
+	case n.What == newsSlowed:
 		ci.slowStart.slowDown()
-	case n.What == Answers:
+	case n.What == newsAnswers:
 		ci.hearAnswer(now)
 	}
 }
@@ -233,7 +230,7 @@ func (b *Breaker) hearOutage(from string, n News, k key, now time.Time) {
 	if now.Add(min(n.Wait, maxCooldown)).Sub(ci.cooldown) > time.Second && n.Wait > 0 { // else it would creep, by the delay of each message
 		ci.coolDown(n.Wait, now)
 	}
-	if n.What == Failed {
+	if n.What == newsFailed {
 		ci.othersProbeFailed(from, now)
 	}
 	ci.advance(now)
@@ -247,7 +244,7 @@ func (ci *circuit) adopt(n News, open bool, now time.Time) {
 	if !open {
 		ci.ofHost = levelOf(n.Fault) == host
 	}
-	if !open || n.What == Failed {
+	if !open || n.What == newsFailed {
 		ci.latest, ci.resetAt, ci.changed = n.Fault, now.Add(n.Fault.RetryAfter(now)).Round(0), now
 	}
 	ci.faults, ci.failedProbes, ci.several = max(1, ci.faults), max(ci.failedProbes, n.Probes), true
@@ -301,7 +298,7 @@ func (ci *circuit) tellAnswers(now time.Time) {
 	ci.suspected = time.Time{}
 	if now.Sub(ci.hintedAt) >= hintGap {
 		ci.hintedAt = now
-		ci.tell(Answers, now)
+		ci.tell(newsAnswers, now)
 	}
 }
 
@@ -309,7 +306,7 @@ func (ci *circuit) tellAnswers(now time.Time) {
 func (ci *circuit) tellBack(began moment, now time.Time) {
 	if f := ci.breaker.fleet; f != nil {
 		ci.breaker.noteBack(ci.key, now)
-		n := ci.news(Back, now)
+		n := ci.news(newsBack, now)
 		n.Begun = began.age(now)
 		f.Tell(n)
 	}
@@ -331,14 +328,14 @@ func (b *Breaker) noteBack(k key, now time.Time) {
 }
 
 // tell tells the others, if there are any.
-func (ci *circuit) tell(what What, now time.Time) {
+func (ci *circuit) tell(what string, now time.Time) {
 	if f := ci.breaker.fleet; f != nil {
 		f.Tell(ci.news(what, now))
 	}
 }
 
 // news returns the state of the circuit for the others.
-func (ci *circuit) news(what What, now time.Time) News {
+func (ci *circuit) news(what string, now time.Time) News {
 	n := News{Circuit: ci.name(), What: what, Probes: ci.failedProbes, Waiting: ci.waiting()}
 	if ci.faults > 0 {
 		n.Age = now.Sub(ci.firstFault)

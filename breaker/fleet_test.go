@@ -22,7 +22,7 @@ func (f *told) Place(breaker.Circuit) (index, of, waiting int) { return f.turn, 
 func (*told) Load() (breaker.Load, int)                        { return breaker.Load{}, 9 }
 
 // down10 are the news of an outage of the model opus that is ten minutes old.
-func down10(what breaker.What, probes int) breaker.News {
+func down10(what string, probes int) breaker.News {
 	return breaker.News{
 		Circuit: breaker.Circuit{Level: "model", Scope: breaker.Scope{Model: opus.Model}}, What: what,
 		Age: 10 * time.Minute, Probes: probes, Waiting: 9, Fault: errBusy.WithoutMessage(),

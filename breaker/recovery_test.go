@@ -101,7 +101,7 @@ func TestBreaker_NewCallsQueueBehindTheSlowStart(t *testing.T) {
 		c.OnBlock = func(b breaker.BlockReason) { why.Store(b) }
 		unblocked := 0
 		c.OnUnblock = func() { unblocked++ }
-		if _, err := c.Acquire(t.Context()); err != nil || why.Load() != breaker.SlowStart || unblocked != 1 {
+		if _, err := c.Acquire(t.Context()); err != nil || why.Load() != breaker.InSlowStart || unblocked != 1 {
 			t.Errorf("%v, blocked by %v, unblocked %d times", err, why.Load(), unblocked)
 		}
 		if st := g.State(); st.Waiting != 0 {

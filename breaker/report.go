@@ -189,7 +189,7 @@ func (ci *circuit) failed(c *Caller, f *fault.Error, l level, now time.Time) {
 		ci.probeFault(c, now)
 	}
 	if tells {
-		ci.tell(Failed, now)
+		ci.tell(newsFailed, now)
 	}
 }
 
@@ -234,7 +234,7 @@ func (b *Breaker) slowDown(c *Caller, now time.Time) {
 			continue
 		}
 		if ci.slowStart.on && !ci.slowStart.slowed {
-			ci.tell(Slowed, now)
+			ci.tell(newsSlowed, now)
 		}
 		ci.slowStart.slowDown()
 	}

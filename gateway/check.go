@@ -57,9 +57,6 @@ func (u *Upstream) check() []error {
 	if apiOf(u.API) == nil {
 		wrong.say("no API is named %q; known are %s", u.API, strings.Join(APIs(), ", "))
 	}
-	if u.Socket != "" && !slices.Contains(SocketModes(), u.Socket) {
-		wrong.say("no socket mode is named %q; known are %v", u.Socket, SocketModes())
-	}
 	if !knownMode(u.Complete) || slices.ContainsFunc(u.Routes, func(r Route) bool { return !knownMode(r.Complete) }) {
 		wrong.say("an answer is completed in no other mode than %v", CompleteModes())
 	}

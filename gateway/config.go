@@ -58,7 +58,7 @@ type Upstream struct {
 	Network   Network                   // how it is reached without the gateway's Base
 	Admission Admission                 // which requests wait for room; "": AdmissionLearned
 	Reserve   float64                   // the share of each limit that is kept for people: for sessions after a pause, and no agents; 0: none
-	Socket    SocketMode                // what happens to a WebSocket for the Responses API; "": SocketRide
+	NoSocket  bool                      // a WebSocket for the Responses API is refused with 426; false: its requests are kept waiting and retried like POSTs, and sent as such
 }
 
 // Admission is which requests wait for room at an upstream before they are sent.
@@ -72,18 +72,6 @@ const (
 
 // Admissions returns all of them.
 func Admissions() []Admission { return []Admission{AdmissionLearned, AdmissionOff} }
-
-// SocketMode is what happens to a client that opens a WebSocket for OpenAI's Responses API, as Codex does.
-type SocketMode string
-
-// The modes.
-const (
-	SocketRide   SocketMode = "ride" // its requests are kept waiting and retried like POSTs, and sent as such
-	SocketRefuse SocketMode = "426"  // it is told to send POSTs
-)
-
-// SocketModes returns all modes.
-func SocketModes() []SocketMode { return []SocketMode{SocketRide, SocketRefuse} }
 
 // Limits bounds requests and each try. When a time expires, the try has failed with a [fault.Timeout], or with a
 // [fault.UpstreamTimeout] while connecting. A zero field sets no limit.

@@ -188,12 +188,6 @@ func ExampleEvent() {
 	// done 200
 }
 
-// SocketModes are the ways to serve the WebSocket of the Responses API.
-func ExampleSocketModes() {
-	fmt.Println(gateway.SocketModes())
-	// Output: [ride 426]
-}
-
 // WaitSockets is called behind Drain and http.Server.Shutdown.
 func ExampleGateway_WaitSockets() {
 	g, err := gateway.New(gateway.Config{})

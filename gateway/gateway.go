@@ -158,7 +158,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, s *setup, up *up
 
 // serveSocket answers the requests of a WebSocket of the Responses API.
 func (g *Gateway) serveSocket(w http.ResponseWriter, r *http.Request, up *upstream) {
-	if up.Socket == SocketRefuse {
+	if up.NoSocket {
 		w.Header().Set(shouldRetryHeader, "false")
 		d := openai.Responses()
 		reply(w, d, http.StatusUpgradeRequired, d.ErrorBody(&fault.Error{Kind: fault.Invalid},

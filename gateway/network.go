@@ -18,12 +18,12 @@ import (
 // Network is how an upstream without a Transport is reached. The zero Network is usually right.
 type Network struct {
 	CA    string // certificates of authorities, in PEM, that are trusted besides the system's; "": none
-	Proxy string // the URL of a proxy, or NoProxy; "": that of HTTPS_PROXY, HTTP_PROXY and NO_PROXY
+	Proxy string // the URL of a proxy, or "none", whatever the environment names; "": that of HTTPS_PROXY, HTTP_PROXY and NO_PROXY
 	HTTP2 bool   // speak HTTP/2 without TLS, which the server must know (h2c); no proxy is used
 }
 
-// NoProxy as Network.Proxy connects without a proxy, whatever the environment names.
-const NoProxy = "none"
+// noProxy as Network.Proxy connects without a proxy.
+const noProxy = "none"
 
 // Check returns what is wrong with a Network for a base URL; nil: nothing.
 func (n Network) Check(base *url.URL) error {
@@ -35,7 +35,7 @@ func (n Network) Check(base *url.URL) error {
 	}
 	proxy, err := url.Parse(n.Proxy)
 	switch {
-	case n.Proxy == "" || n.Proxy == NoProxy:
+	case n.Proxy == "" || n.Proxy == noProxy:
 		return nil
 	case n.HTTP2:
 		return errors.New("HTTP/2 by prior knowledge goes through no proxy")
@@ -87,7 +87,7 @@ func connectRefused(_ context.Context, proxy *url.URL, _ *http.Request, resp *ht
 // proxy returns the proxy of a request.
 func (n Network) proxy() func(*http.Request) (*url.URL, error) {
 	switch {
-	case n.HTTP2 || n.Proxy == NoProxy:
+	case n.HTTP2 || n.Proxy == noProxy:
 		return nil
 	case n.Proxy == "":
 		return http.ProxyFromEnvironment

@@ -262,6 +262,7 @@ func (s *sharedRequest) transport(caller *preamble.Caller) *transport.Transport 
 		t = new(transport.Transport)
 	}
 	t.Base, t.Faults, t.Limits = s.at.transport, s.setup.faultsOf(s.at.upstream), s.limits()
+	t.Learned, t.Model = s.learned(t.Limits), s.at.model
 	t.Opened, t.Observer, t.NoErrorLine = s.opened, s, true
 	t.Resent, t.Judges, t.Refusals = true, s.failover.has(), s.failover.asksOthers()
 	r := &t.Retry

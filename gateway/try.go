@@ -20,7 +20,7 @@ import (
 // agentHeader identifies one of the agents of a session.
 const agentHeader = "X-Claude-Code-Agent-Id"
 
-// Responded notes the limits that a response states, and whose it is. It implements transport.Observer.
+// Responded notes the limits that a response states, and whose it is. It is for [transport.Transport.Observer].
 func (s *sharedRequest) Responded(resp *http.Response) {
 	s.at.peer.Note(resp)
 	for _, crossed := range s.rooms.Observe(&s.room, resp.StatusCode, resp.Header) {
@@ -122,12 +122,15 @@ func (s *sharedRequest) limits() transport.Limits {
 	if l.Content = s.leaves(); l.FirstByte > 0 {
 		l.Spent = s.silence
 	}
-	learns := l.Content.IsZero() && s.leader.info.Stream // a try that ends for a fallback shows too little
-	if s.failover.settings.limits.Learned && learns {
-		kind := transport.LearnedKind{Host: s.at.baseURL.Host, Model: s.at.model}
-		l.Learned = s.at.learned.Of(kind, int64(s.body.Size()))
-	}
 	return l
+}
+
+// learned returns what is learned of the upstream; nil: nothing is, as a try that ends for a fallback shows too little.
+func (s *sharedRequest) learned(l transport.Limits) *transport.Learned {
+	if s.failover.settings.limits.Learned && l.Content.IsZero() && s.leader.info.Stream {
+		return s.at.learned
+	}
+	return nil
 }
 
 // leaves returns when the request goes to the next upstream if no content has come; zero: it does not.

@@ -6,24 +6,6 @@ import (
 	"time"
 )
 
-// Cost is what a request is going to be charged, in tokens. It counts as one request besides.
-type Cost struct{ Input, Output float64 }
-
-// of returns the cost in a unit.
-func (c Cost) of(u Unit) float64 {
-	switch u {
-	case Requests:
-		return 1
-	case InputTokens:
-		return c.Input
-	case OutputTokens:
-		return c.Output
-	case Tokens:
-		return c.Input + c.Output
-	}
-	return 0
-}
-
 // The rules of a bucket.
 const (
 	longest   = 5 * time.Minute        // a longer window is used up, not spread over its time

@@ -30,36 +30,38 @@ type Stated struct {
 	AtOnce bool // it comes back all at once at its reset
 }
 
-// Amount is what several requests cost.
-type Amount struct {
-	Requests float64
-	Cost
+// Amount is what requests cost: how many they are, and their tokens.
+type Amount struct{ Requests, Input, Output float64 }
+
+func (a *Amount) add(b Amount) {
+	a.Requests += b.Requests
+	a.Input += b.Input
+	a.Output += b.Output
 }
 
-func (a *Amount) add(requests float64, c Cost) {
-	a.Requests += requests
-	a.Input += c.Input
-	a.Output += c.Output
-}
-
-// of returns what they cost in a unit.
+// of returns the amount in a unit.
 func (a Amount) of(u Unit) float64 {
-	if u == Requests {
+	switch u {
+	case Requests:
 		return a.Requests
+	case InputTokens:
+		return a.Input
+	case OutputTokens:
+		return a.Output
+	case Tokens:
+		return a.Input + a.Output
 	}
-	return a.Cost.of(u)
+	return 0
 }
 
 // bounded returns the amount within what can be meant.
 func (a Amount) bounded() Amount {
 	within := func(x float64) float64 { return min(max(x, 0), most) }
-	return Amount{within(a.Requests), Cost{within(a.Input), within(a.Output)}}
+	return Amount{within(a.Requests), within(a.Input), within(a.Output)}
 }
 
 // times returns the amount times a number.
-func (a Amount) times(x float64) Amount {
-	return Amount{a.Requests * x, Cost{a.Input * x, a.Output * x}}
-}
+func (a Amount) times(x float64) Amount { return Amount{a.Requests * x, a.Input * x, a.Output * x} }
 
 // fading is an amount that counts the less the older it is.
 type fading struct {
@@ -74,7 +76,7 @@ func (f *fading) now(now time.Time) Amount {
 // add adds an amount at a time.
 func (f *fading) add(a Amount, now time.Time) {
 	f.Amount, f.at = f.now(now), now
-	f.Amount.add(a.Requests, a.Cost)
+	f.Amount.add(a)
 }
 
 // The rules of limits that several tables have in common.
@@ -97,15 +99,15 @@ type common struct {
 // demand is by what tables divide a limit.
 func (e *entry) demand(now time.Time) Amount {
 	a := e.sent.now(now)
-	a.add(e.queued.Requests, e.queued.Cost)
+	a.add(e.queued)
 	return a
 }
 
 // enqueue counts a call that begins to wait, and dequeue one that has ended to.
-func (e *entry) enqueue(c *Call) { e.queued.add(1, c.cost) }
+func (e *entry) enqueue(c *Call) { e.queued.add(c.cost) }
 
 func (e *entry) dequeue(c *Call) {
-	if e.queued.add(-1, Cost{-c.cost.Input, -c.cost.Output}); e.n == 0 {
+	if e.queued.add(c.cost.times(-1)); e.n == 0 {
 		e.queued = Amount{} // not what rounding leaves
 	}
 }
@@ -113,11 +115,11 @@ func (e *entry) dequeue(c *Call) {
 // spend counts a call that goes. What went before a pause is in what answers have stated since.
 func (e *entry) spend(c *Call, now time.Time) {
 	e.dequeue(c)
-	e.sent.add(Amount{1, c.cost}, now)
+	e.sent.add(c.cost, now)
 	if now.Sub(e.unsaid.at) > 2*telling {
 		e.unsaid.Amount = Amount{}
 	}
-	e.unsaid.Amount.add(1, c.cost)
+	e.unsaid.Amount.add(c.cost)
 	e.unsaid.at = now
 }
 

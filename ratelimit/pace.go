@@ -135,8 +135,8 @@ func (e *entry) land(c *Call) {
 
 // placeOf returns where a call waits, by the limit that keeps it longest.
 func (e *entry) placeOf(c *Call, now time.Time) (p Place) {
-	all := Amount{1, c.cost}
-	e.ahead(c, func(before *Call) { all.add(1, before.cost) })
+	all := c.cost
+	e.ahead(c, func(before *Call) { all.add(before.cost) })
 	p.Ahead = int(all.Requests) - 1
 	for i := range e.limits[:e.known] {
 		k := &e.limits[i]
@@ -158,12 +158,12 @@ const (
 
 // estimate returns what a request is going to cost: what the latest of its session has, and a quarter of a token
 // for each byte that is new.
-func (e *entry) estimate(f *flow, bytes, maxTokens float64) (c Cost) {
+func (e *entry) estimate(f *flow, bytes, maxTokens float64) (c Amount) {
 	grown, u := bytes-f.bytes, f.usage
-	c.Output = u.Output
+	c = Amount{Requests: 1, Output: u.Output}
 	switch {
 	case f.bytes == 0:
-		c = Cost{bytes * e.perByte, e.output}
+		c.Input, c.Output = bytes*e.perByte, e.output
 	case grown < 0:
 		c.Input = (u.Input + u.Cached) * bytes / f.bytes
 	case u.Cached+u.Written > 0: // what was sent before is read from the cache

@@ -21,11 +21,17 @@ func (t *Transport) caller(req *http.Request, d *api.API) *breaker.Caller {
 // limits returns those of the tries of a request.
 func (t *Transport) limits(req *http.Request, d *api.API) Limits {
 	l := t.Limits
-	if t.Learned != nil && d != nil && l.Learned == (LearnedLimit{}) {
-		if asked := parse(req, d); asked.Form != api.JSON {
-			l.Learned = t.Learned.Of(LearnedKind{req.URL.Host, asked.Model}, req.ContentLength)
+	if t.Learned == nil || d == nil {
+		return l
+	}
+	model := t.Model
+	if model == "" {
+		asked := parse(req, d)
+		if model = asked.Model; asked.Form == api.JSON {
+			return l
 		}
 	}
+	l.learned = t.Learned.of(LearnedKind{req.URL.Host, model}, req.ContentLength)
 	return l
 }
 

@@ -60,17 +60,17 @@ type family struct {
 	explore int                  // of so many, one goes on
 }
 
-// LearnedLimit is the limit of the requests of one kind and size. The zero LearnedLimit knows none.
-type LearnedLimit struct {
+// learnedLimit is the limit of the requests of one kind and size. The zero learnedLimit knows none.
+type learnedLimit struct {
 	family *family
 	size   int
 }
 
-// Of returns the limit of requests of a kind with a body of that size. It stays the same while it is used.
-func (l *Learned) Of(k LearnedKind, body int64) LearnedLimit {
+// of returns the limit of requests of a kind with a body of that size. It stays the same while it is used.
+func (l *Learned) of(k LearnedKind, body int64) learnedLimit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return LearnedLimit{l.family(k), sizeOf(body)}
+	return learnedLimit{l.family(k), sizeOf(body)}
 }
 
 func sizeOf(body int64) int {
@@ -107,7 +107,7 @@ func (l *Learned) family(k LearnedKind) *family {
 }
 
 // limit returns the limit, 0 if it is not known, and how many answers there have been.
-func (l LearnedLimit) limit() (d time.Duration, answers uint64) {
+func (l learnedLimit) limit() (d time.Duration, answers uint64) {
 	if l.family == nil {
 		return 0, 0
 	}
@@ -117,7 +117,7 @@ func (l LearnedLimit) limit() (d time.Duration, answers uint64) {
 }
 
 // answered counts an answer; wentOn: it came after the limit.
-func (l LearnedLimit) answered(took time.Duration, wentOn bool) {
+func (l learnedLimit) answered(took time.Duration, wentOn bool) {
 	f := l.family
 	if f == nil {
 		return
@@ -153,7 +153,7 @@ func (f *family) review() {
 
 // silent notes that a try has exceeded the limit, or has waited longer without an answer. answers is how many
 // there were when it began. It reports whether the try is alone with its silence, and whether it is to continue.
-func (l LearnedLimit) silent(answers uint64, wentOn bool) (alone, goOn bool) {
+func (l learnedLimit) silent(answers uint64, wentOn bool) (alone, goOn bool) {
 	f := l.family
 	if f == nil {
 		return false, false

@@ -3,6 +3,7 @@ package transport_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -283,7 +284,9 @@ func TestLearned_ThousandAnswersFirstAndKeptInJSON(t *testing.T) {
 func TestLearned_KindsAreBounded(t *testing.T) {
 	var l transport.Learned
 	for i := range 2000 {
-		l.Of(transport.LearnedKind{Model: string(rune('a' + i))}, 0)
+		if err := json.Unmarshal(fmt.Appendf(nil, `[{"model":"m%d"}]`, i), &l); err != nil {
+			t.Fatalf("add kind %d: %v", i, err)
+		}
 	}
 	text, _ := json.Marshal(&l)
 	if n := strings.Count(string(text), `"model"`); n != 256 {

@@ -25,10 +25,6 @@ type Limits struct {
 	// answer was asked for, it is to the headers. With it the first content has a limit too, however many pings or
 	// comments come before it: half an hour, or FirstByte if that is longer.
 	FirstByte time.Duration
-	// Learned takes the place of FirstByte where it is shorter, and is between two bytes before the first content
-	// too. Set it if the request's model and form are known, else Transport.Learned. A request that is sent once
-	// has no such limit. zero: none.
-	Learned LearnedLimit
 	// Spent is how much of FirstByte has passed for the first try before it is sent: an earlier try of the same
 	// request was as silent until its client left. The try has minFirstByte in any case.
 	Spent time.Duration
@@ -39,6 +35,10 @@ type Limits struct {
 	// zero: no such moment. The caller has something better to do then, such as to ask another upstream, so that
 	// bytes without content do not count. A request that is sent once has no such limit.
 	Content time.Time
+
+	// learned takes the place of FirstByte where it is shorter, and is between two bytes before the first content
+	// too. A request that is sent once has no such limit.
+	learned learnedLimit
 }
 
 // unlearned is the limit on the first byte of a try from which to learn, where there is no other.
@@ -107,7 +107,7 @@ func (l Limits) start(ctx context.Context, n, silent int) (context.Context, *wat
 		return ctx, nil
 	}
 	w := &watchdog{limits: l, first: l.FirstByte, began: time.Now()}
-	learned, seen := l.Learned.limit()
+	learned, seen := l.learned.limit()
 	if learned = l.lengthen(learned, silent); learned > 0 && (w.first == 0 || learned < w.first) {
 		w.first, w.learned, w.seen = learned, true, seen
 	}
@@ -160,7 +160,7 @@ func (w *watchdog) expireAfter(first time.Duration) {
 // goesOn reports whether a try continues although the learned limit is over. Else it adds to the fault what was
 // learned.
 func (w *watchdog) goesOn(f *fault.Error) bool {
-	alone, mayGoOn := w.limits.Learned.silent(w.seen, w.longer.Load())
+	alone, mayGoOn := w.limits.learned.silent(w.seen, w.longer.Load())
 	if mayGoOn && w.extend() {
 		return true
 	}
@@ -229,7 +229,7 @@ func (w *watchdog) learn() {
 	if w == nil {
 		return
 	}
-	w.limits.Learned.answered(time.Since(w.began), w.longer.Load())
+	w.limits.learned.answered(time.Since(w.began), w.longer.Load())
 }
 
 // fail ends the try with a fault.
@@ -327,7 +327,7 @@ func (t *Transport) sendLimited(req *http.Request, d *api.API) (*http.Response, 
 		return t.observed(t.roundTrip(req, nil))
 	}
 	l := t.Limits
-	l.Content, l.Learned = time.Time{}, LearnedLimit{}
+	l.Content = time.Time{}
 	ctx, w := l.start(req.Context(), 1, 0)
 	resp, err := t.observed(t.roundTrip(req.WithContext(ctx), w))
 	if err != nil {

@@ -45,8 +45,10 @@ type Transport struct {
 	Faults classify.Classifier // names the faults; zero: the built-in rules
 	Limits Limits              // on each try; zero: none
 
-	// Learned shortens Limits.FirstByte to what is usual for a request's host, model and size; nil: it stays.
+	// Learned shortens Limits.FirstByte to what is usual for a request's host, model and size; nil: it stays. Model is
+	// that of requests which are all for a streamed answer; "": both are read from each request.
 	Learned *Learned
+	Model   string
 
 	// Breakers lets the requests to one host share its outages. Several transports
 	// may have the same. nil: each request waits by itself, or at Retry.Breaker.
@@ -64,8 +66,8 @@ type Transport struct {
 	// the provider's own keepalives too: a gateway must send some to its client.
 	Opened func()
 
-	// Observer sees each response before it is judged; nil: no observer.
-	Observer Observer
+	// Observer sees each response before it is judged, whatever its status. It does not read the body. nil: none.
+	Observer interface{ Responded(*http.Response) }
 
 	// NoErrorLine leaves out the line that is added to a stream of lines that breaks off. That is for a
 	// caller that tells its own client. False: Ollama's client, which ignores an error that ends a body, is
@@ -95,9 +97,6 @@ type Transport struct {
 	// none. That is for a proxy whose client has retries of its own. False: they end here.
 	Relays bool
 }
-
-// Observer sees the responses to a request's tries, whatever their status. It does not read their bodies.
-type Observer interface{ Responded(*http.Response) }
 
 // RoundTrip sends the request until it is answered, the policy gives up, or the request's context ends: then
 // the error is context.Cause of that context. When the policy gives up, it returns the last response: one with

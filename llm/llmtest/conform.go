@@ -25,7 +25,6 @@ type Suite struct {
 	Sealed     bool // reasoning is never shown, only given to be sent back
 	Uncounted  bool // the API does not say how many tokens are reasoning or came from a cache
 	Unfiltered bool // the API has no filter that would end an answer
-	TextOnly   bool // the API takes no images
 }
 
 // Place is where a model is reached, and with which credentials. The client reaches the provider whatever
@@ -44,9 +43,7 @@ func Conform(t *testing.T, s Suite) {
 	t.Run("answers", s.answers)
 	t.Run("calls", s.calls)
 	t.Run("conversations", s.conversations)
-	if !s.TextOnly {
-		t.Run("images", s.images)
-	}
+	t.Run("images", s.images)
 	t.Run("faults", s.faults)
 	t.Run("leaving", s.leaving)
 	t.Run("retries", s.retries)

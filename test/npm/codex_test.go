@@ -65,7 +65,7 @@ func TestCodex_FallsBackToPOSTOn426(t *testing.T) {
 	w := newFixture(t, hurried(), simulator.Script{Replies: overloads(2)})
 	upstreams := gateway.Defaults()
 	for i := range upstreams {
-		upstreams[i].Base, upstreams[i].Socket = w.upstream, gateway.SocketRefuse
+		upstreams[i].Base, upstreams[i].NoSocket = w.upstream, true
 	}
 	if err := w.gateway.Use(gateway.Config{Upstreams: upstreams, Policy: hurried()}); err != nil {
 		t.Fatalf("Use: %v", err)

@@ -46,8 +46,6 @@ type Server struct {
 	// failed, as [turn.MCPRetry] tells. All waits of a call stay within three quarters of Timeout. A call that may
 	// have been carried out is sent again only if its tool is repeatable. Zero: never.
 	Retry policy.Policy
-
-	MaxOutput int // of each tool's output; see [tool.Tool]
 }
 
 // Client is a connection to an MCP server. Where it is lost, it reconnects as Server.Retry says, and restarts a

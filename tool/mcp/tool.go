@@ -22,7 +22,6 @@ func (m *Client) tool(t *sdk.Tool, taken map[string]bool) tool.Tool {
 		Writes:     t.Annotations == nil || !t.Annotations.ReadOnlyHint,
 		Idempotent: t.Annotations != nil && t.Annotations.IdempotentHint,
 		Timeout:    m.server.Timeout,
-		MaxOutput:  m.server.MaxOutput,
 	}
 	repeatable := made.Repeatable()
 	made.Func = func(ctx context.Context, arguments json.RawMessage) (string, error) {

@@ -110,7 +110,7 @@ func (m *mapper) secret(path, what string, from secret) func() (string, error) {
 func (m *mapper) upstream(u upstream) gateway.Upstream {
 	name := u.name
 	made := gateway.Upstream{
-		Name: name, API: u.api, NoKey: u.key.none(), Socket: gateway.SocketMode(u.socket),
+		Name: name, API: u.api, NoKey: u.key.none(), NoSocket: u.socket == "426",
 		Complete: gateway.CompleteMode(u.complete), Admission: gateway.Admission(u.admission), Reserve: u.reserve,
 		Network: gateway.Network{CA: m.file("upstreams."+name+".ca", u.ca), Proxy: u.proxy, HTTP2: u.http2 == priorKnowledge},
 		Policy:  m.config.policyOf(u.policy, u.quota), Limits: u.limits.over(gateway.DefaultLimits()), Fallback: gatewayFallbacks(u.fallback),

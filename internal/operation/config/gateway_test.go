@@ -96,6 +96,16 @@ func TestConfig_Gateway(t *testing.T) {
 	}
 }
 
+func TestConfig_ResponsesWebSocket(t *testing.T) {
+	for word, want := range map[string]bool{"": false, "    responses-websocket: ride\n": false, "    responses-websocket: \"426\"\n": true} {
+		c := parseIn(t, t.TempDir(), "upstreams:\n  openai:\n    url: http://127.0.0.1:8000/v1\n"+word)
+		g, err := c.Gateway(env())
+		if err != nil || g.Upstreams[0].NoSocket != want {
+			t.Errorf("%q: got %+v and error %v, want that WebSockets are refused: %v", word, g.Upstreams, err, want)
+		}
+	}
+}
+
 func TestConfig_Network(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "ca.pem", "-----BEGIN CERTIFICATE-----")
@@ -107,7 +117,7 @@ func TestConfig_Network(t *testing.T) {
 	}{
 		{plain, gateway.Network{}, ""},
 		{plain + "    http2: prior-knowledge\n", gateway.Network{HTTP2: true}, ""},
-		{plain + "    proxy: none\n", gateway.Network{Proxy: gateway.NoProxy}, ""},
+		{plain + "    proxy: none\n", gateway.Network{Proxy: "none"}, ""},
 		{plain + "    ca: other.pem\n", gateway.Network{}, "other.pem: no such file"},
 		{plain + "    ca: ca.pem\n", gateway.Network{}, "CA has no certificate in PEM"},
 		{"upstreams:\n  openai:\n    http2: prior-knowledge\n", gateway.Network{}, "over https it is negotiated"},

@@ -306,7 +306,7 @@ func scalarNamed(name string) scalar {
 		s.about = "What happens to a streamed answer that breaks off after its first content. `lossless` requests it again as long as the client has received nothing that it keeps, and sends tool calls only when all of them are complete. `text` also continues a text by another request, where the two join for certain. `prefill` is `text` for llama-server and Ollama: the request ends with the partial answer, which they continue, so that nothing is repeated. `off` ends it with an error."
 		return s
 	case "socket":
-		return oneOf("what happens to a WebSocket", gateway.SocketModes())
+		return scalar{want: "what happens to a WebSocket", enum: []string{"ride", "426"}}
 	case "admission":
 		s := oneOf("how requests are admitted", gateway.Admissions())
 		s.about = "`learned` delays a request that would exceed a limit stated in the provider's answers; `off` sends each at once."
