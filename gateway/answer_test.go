@@ -1,6 +1,8 @@
 package gateway_test
 
 import (
+	"cmp"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/gateway"
 	"github.com/ridethrough/ridethrough/internal/cork"
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
 )
 
@@ -95,5 +98,20 @@ func TestAnswer_StreamIsNotToBeCollected(t *testing.T) {
 				t.Errorf("%s: got %d, X-Accel-Buffering %q, want %d and %q", tt.name, resp.StatusCode, got, tt.status, tt.want)
 			}
 		})
+	}
+}
+
+// A whole answer whose tries all break off has the API's own error, and nothing of the halves.
+func TestGateway_BrokenWholeAnswersEndInTheAPIsError(t *testing.T) {
+	for _, api := range apis {
+		for _, cut := range []string{"cut:1", "cut:1:clean"} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newHarness(t, policy.Simple(), simulator.Script{Then: replies(t, cut)[0]})
+				resp, text, err := w.get(cmp.Or(api.wholePath, api.path), api.wholeBody)
+				if err != nil || resp.StatusCode != 503 || !json.Valid([]byte(text)) || !strings.Contains(text, "gave up after 3 retries in 7s: the answer broke off") {
+					t.Errorf("%s, %s: got %d %q, error %v; want 503 and the API's error, with the tries", api.path, cut, resp.StatusCode, text, err)
+				}
+			})
+		}
 	}
 }

@@ -201,7 +201,7 @@ func (c *call) answer(resp *http.Response, err error) {
 }
 
 // replaces reports whether the gateway's own error takes the place of the upstream's last response: there is
-// none, or the client would send the request again on it.
+// none or half of one, or the client would send the request again on it.
 func (c *call) replaces(resp *http.Response) bool {
 	f, client := c.outcome.Fault, c.lastClient()
 	if resp.StatusCode == http.StatusOK && f.Status != 0 || c.shared.at.refusesKey(f) {
@@ -211,7 +211,7 @@ func (c *call) replaces(resp *http.Response) bool {
 		return true // an agent, which shows it to its user
 	}
 	status := client.FinalStatus(resp.StatusCode, f.Kind)
-	return f.Status == 0 || status == http.StatusBadRequest && resp.StatusCode != status || client.ReadsWords()
+	return f.Status == 0 || f.Status == http.StatusOK && f.Kind == fault.Truncated || status == http.StatusBadRequest && resp.StatusCode != status || client.ReadsWords()
 }
 
 // emitFailure reports that the shared request has found no answer, if it has not. Its leader does for all.

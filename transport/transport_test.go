@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -368,7 +369,6 @@ func TestTransport_GivingUpOnAnErrorIn200SetsItsStatus(t *testing.T) {
 		{ok(`{"error":{"type":"insufficient_quota","message":"You exceeded your current quota"}}`), 429},
 		{ok(`{"error":{"type":"authentication_error","message":"invalid x-api-key"}}`), 401},
 		{reply{status: 200, kind: "text/html", body: "<html><h1>Back soon</h1></html>"}, 502},
-		{ok(answerJSON[:30]), 502},
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -379,6 +379,17 @@ func TestTransport_GivingUpOnAnErrorIn200SetsItsStatus(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTransport_GivingUpOnHalfAnAnswerNamesTheTries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{replies: []reply{ok(answerJSON[:30])}}
+		resp, text, err := send(t, u, policy.Simple(), post(t.Context()))
+		const want = "no answer from api.test in 4 tries: the answer broke off"
+		if err != nil || resp.StatusCode != 503 || !json.Valid([]byte(text)) || !strings.Contains(text, want) {
+			t.Errorf("half an answer in each try: got %s %q, error %v; want 503 and JSON with %q", resp.Status, text, err, want)
+		}
+	})
 }
 
 func TestTransport_NetworkFaultsEndInAResponse(t *testing.T) {

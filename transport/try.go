@@ -218,9 +218,9 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 			return nil, reject(f, resp, a)
 		}
 	case f != nil:
-		if len(a.buf) == 0 {
+		if len(a.buf) == 0 || f.Kind == fault.Truncated {
 			_ = a.Close()
-			return nil, f // nothing to return: Ollama's client takes an empty body for an answer, whatever its status
+			return nil, f // nothing to return, or half of it: Ollama's client takes an empty body for an answer, whatever its status
 		}
 		setErrorStatus(resp, f.Kind)
 		if a.err == io.EOF && c.dialect.HidesError(api.JSON, a.buf) {
