@@ -136,6 +136,7 @@ func (c *call) copyBody(body io.Reader) {
 	c.completed()
 	c.noteStreamError(body)
 	c.endKept(c.kept != nil && c.isWhole(body))
+	c.endFailed(body)
 }
 
 // errFailedInside is the end of an answer whose client has not been sent the provider's error.
@@ -269,28 +270,6 @@ func (c *call) fail(f *fault.Error) {
 // mayPass begins an error after which the client may send the request again. Agents that go by words look for
 // one of these, and few look at the type.
 const mayPass = "service unavailable, connection reset: "
-
-// errorEvent is a dialect's way to end a stream with an error, such as [api.API.FinalEvent].
-type errorEvent func(c api.Client, f api.Form, e *fault.Error, message string, within bool) (event []byte, cut bool)
-
-// endStream sends an error event to a client that has the headers.
-func (c *call) endStream(as errorEvent, f *fault.Error, text string) {
-	c.pause() // nothing of the answer may have been sent since the keepalive began
-	client := c.client()
-	if c.outcome.Verdict.Stop != "" {
-		client = c.lastClient()
-	}
-	event, cut := as(client, c.parsed.Form, f, text, c.completion.answering)
-	if event == nil || c.write(event, clientStallTimeout) != nil || cut {
-		c.cut()
-	}
-}
-
-// cut closes the client's connection: a clean end would look like a whole answer.
-func (c *call) cut() {
-	c.status = 0
-	panic(http.ErrAbortHandler)
-}
 
 // replayedHeader is "true" on an answer that an earlier request of the same meaning was given, whose client has left, and
 // "false" where another gateway of the fleet has such an answer and it could not be had.

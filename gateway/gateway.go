@@ -139,6 +139,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, bound := r.Body.(*exchange.Body); !bound { // else the server in front of the gateway finishes
 		own = exchange.Bound(w, r, exchange.Unread())
 	}
+	if !r.ProtoAtLeast(1, 1) {
+		defer exchange.ResetIfAborted(w)
+	}
 	g.serve(w, r, s, up, rest)
 	own.Finish(w)
 }

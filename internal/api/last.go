@@ -142,3 +142,9 @@ func (a *API) ClosingEvent(c Client, f Form, e *fault.Error, message string, wit
 	}
 	return a.BrokenEvent(c, f, e, message, within)
 }
+
+// CutsAfterError reports whether the connection is cut, instead of ended, after an error event of the provider's as it
+// came. last: it is the client's last word, as in [API.FinalEvent].
+func (a *API) CutsAfterError(c Client, f Form, last bool) bool {
+	return a.Aborts(f) && !(last && f == Events && c.ReadsWords())
+}

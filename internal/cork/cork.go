@@ -116,13 +116,14 @@ type connKey struct{}
 
 // Context returns the context of the requests on a connection, or on one over it, for http.Server.ConnContext.
 func Context(ctx context.Context, c net.Conn) context.Context {
-	if over, ok := c.(interface{ NetConn() net.Conn }); ok {
-		c = over.NetConn()
+	own, ok := c.(*Conn)
+	if over, is := c.(interface{ NetConn() net.Conn }); is && !ok {
+		own, ok = over.NetConn().(*Conn)
 	}
-	if own, ok := c.(*Conn); ok {
-		return context.WithValue(ctx, connKey{}, own)
+	if !ok {
+		return ctx
 	}
-	return ctx
+	return context.WithValue(ctx, connKey{}, own)
 }
 
 // KeepNext has the connection of a request keep the next write, since another one follows at once.
@@ -234,6 +235,9 @@ func (c *Conn) flushSoon() {
 	}
 	c.timed = true
 }
+
+// NetConn returns the connection below.
+func (c *Conn) NetConn() net.Conn { return c.Conn }
 
 // Close closes the connection once what was written is out, or could not be written for a moment.
 func (c *Conn) Close() error {
