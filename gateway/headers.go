@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -257,37 +256,4 @@ func (u *upstream) refuseSigned(w http.ResponseWriter, r *http.Request) {
 	u.refuse(w, r, http.StatusForbidden, &fault.Error{Kind: fault.Auth}, "the request is signed (SigV4) "+
 		"for the address of this gateway, and its provider would refuse that signature; use a Bedrock API key in the client "+
 		"(AWS_BEARER_TOKEN_BEDROCK), or give the upstream "+u.Name+" AWS credentials of its own, with which requests are signed again")
-}
-
-// resender has net/http send a request again when a pooled connection was closed before the first byte of an answer.
-// By itself net/http does so only for methods that change nothing. A model's answer is asked for by POST, and an
-// upstream that restarts would cost every caller a retry.
-type resender struct{ *http.Transport }
-
-// resendObserver learns of a request that is sent again within one try. The server may have received it twice.
-type resendObserver interface{ Resent() }
-
-type resendObserverKey struct{}
-
-// withResendObserver returns a context whose requests report to an observer.
-func withResendObserver(ctx context.Context, o resendObserver) context.Context {
-	return context.WithValue(ctx, resendObserverKey{}, o)
-}
-
-// RoundTrip sends a request that has an observer, and once more on another connection where a pooled one turns out to
-// be closed. Other requests are left to net/http's rule: one that was carried out twice may be billed twice.
-func (t resender) RoundTrip(req *http.Request) (*http.Response, error) {
-	o, _ := req.Context().Value(resendObserverKey{}).(resendObserver)
-	body := req.GetBody
-	if o == nil || body == nil {
-		return t.Transport.RoundTrip(req)
-	}
-	out := req.WithContext(req.Context())
-	out.Header = maps.Clone(req.Header)
-	out.Header["X-Idempotency-Key"] = nil         // repeatable, says net/http's documentation; a name without a value is not sent
-	out.GetBody = func() (io.ReadCloser, error) { // net/http needs it only for a body that it has begun to send
-		o.Resent()
-		return body()
-	}
-	return t.Transport.RoundTrip(out)
 }

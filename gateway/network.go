@@ -48,14 +48,25 @@ func (n Network) Check(base *url.URL) error {
 }
 
 // Transport returns a transport for many requests to few hosts. Content encodings pass unchanged. connect
-// bounds the time to establish a connection. The Network must pass Check.
+// bounds the time to establish a connection. The system's authorities are read again where a certificate is refused.
+// The Network must pass Check.
 func (n Network) Transport(connect time.Duration) http.RoundTripper {
-	return resender{n.Standard(connect)}
+	t := &connections{network: n, connect: connect}
+	t.current.Store(&trusting{Transport: n.Standard(connect)})
+	return t
 }
 
 // Standard returns a transport of net/http that reaches what Transport reaches. It sends a request once, unless
 // none of it has been sent.
 func (n Network) Standard(connect time.Duration) *http.Transport {
+	if n.CA == "" {
+		return n.standard(connect, nil)
+	}
+	return n.standard(connect, n.roots())
+}
+
+// standard is Standard with the authorities that are trusted; nil: the system's.
+func (n Network) standard(connect time.Duration, roots *x509.CertPool) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = cork.Dial((&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext)
 	t.TLSHandshakeTimeout = connect
@@ -63,8 +74,8 @@ func (n Network) Standard(connect time.Duration) *http.Transport {
 	t.MaxIdleConns = 0
 	t.MaxIdleConnsPerHost = 256
 	t.Proxy, t.OnProxyConnectResponse = n.proxy(), connectRefused
-	if n.CA != "" {
-		t.TLSClientConfig = &tls.Config{RootCAs: n.roots()}
+	if roots != nil {
+		t.TLSClientConfig = &tls.Config{RootCAs: roots}
 	}
 	if n.HTTP2 {
 		t.Protocols = new(http.Protocols)

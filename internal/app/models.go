@@ -33,7 +33,7 @@ type Models struct {
 	file        *config.Config              // what conf and upstreams are of; nil: nothing yet
 	conf        config.Config               // with what the environment says
 	upstreams   map[string]gateway.Upstream // those that have been used: a key file that vanishes leaves its last key
-	connections map[network]*http.Transport
+	connections map[network]http.RoundTripper
 	clients     map[client]*http.Client // which know what has answered at their addresses
 }
 
@@ -55,7 +55,7 @@ func NewModels(env func(string) string, c func() *config.Config, faults classify
 		none, _ := config.Parse("", nil) // an empty file has no mistake
 		c = func() *config.Config { return &none }
 	}
-	return &Models{env: env, config: c, faults: faults, connections: map[network]*http.Transport{}, clients: map[client]*http.Client{}}
+	return &Models{env: env, config: c, faults: faults, connections: map[network]http.RoundTripper{}, clients: map[client]*http.Client{}}
 }
 
 // current returns the configuration in force. m.mu is held.
@@ -112,7 +112,7 @@ func (m *Models) open(at place) (llm.Model, error) {
 
 func (m *Models) client(of client) *http.Client {
 	if m.connections[of.network] == nil {
-		m.connections[of.network] = of.Standard(of.connect)
+		m.connections[of.network] = of.Transport(of.connect)
 	}
 	if m.clients[of] == nil {
 		t := &transport.Transport{Base: m.connections[of.network], Limits: of.limits}
