@@ -257,7 +257,7 @@ func (c *call) fail(f *fault.Error) {
 		c.emitBrokeOff(f)
 	}
 	if f == closingFault {
-		c.endStream(c.dialect.ClosingEvent, f, closing.message())
+		c.endStream(c.dialect.BrokenEvent, f, closing.message())
 		return
 	}
 	text := "ridethrough: "

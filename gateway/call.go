@@ -236,7 +236,7 @@ var closingFault = &fault.Error{Kind: fault.Overloaded, Message: errClosing.Erro
 func (c *call) unanswered(err error, committed bool) {
 	switch e := endingOf(err); {
 	case e != nil && committed:
-		c.endStream(c.dialect.ClosingEvent, e.fault, e.message())
+		c.endStream(c.dialect.BrokenEvent, e.fault, e.message())
 	case e != nil:
 		e.setHeader(c.w.Header())
 		c.reply(e.status, e.body(c.dialect))

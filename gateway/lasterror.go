@@ -27,7 +27,7 @@ func (u *upstream) refusesKey(f *fault.Error) bool {
 func (c *call) endGivenUp(resp *http.Response) {
 	f := c.outcome.Fault
 	if c.shared.at.refusesKey(f) && c.lastClient().AsksAgain() {
-		c.endStream(c.dialect.ClosingEvent, &fault.Error{Kind: fault.Overloaded}, "ridethrough: "+mayPass+f.Error())
+		c.endStream(c.dialect.BrokenEvent, &fault.Error{Kind: fault.Overloaded}, "ridethrough: "+mayPass+f.Error())
 		return
 	}
 	said := *f

@@ -105,7 +105,7 @@ func TestGiveUp_LastErrorEndsTheClientsOwnLoop(t *testing.T) {
 }
 
 // Claude Code 2.1.330 sends a request again as a stream if its answer is cut in a text, and else not as a stream. Others
-// read why the answer ended.
+// read why the answer ended. Qwen Code 0.24.4 asks again after a cut, and takes an error for the last word.
 func TestBrokenAnswer_ConnectionIsCut(t *testing.T) {
 	for _, tt := range []struct {
 		path, agent, body string
@@ -119,6 +119,7 @@ func TestBrokenAnswer_ConnectionIsCut(t *testing.T) {
 		{messages, vercel, instructed(messages, inCline, 70_000), true, nil},
 		{chat, cline, instructed(chat, inCline, 0), true, io.ErrUnexpectedEOF},
 		{chat, cline, bodyOf(chat), true, io.ErrUnexpectedEOF},
+		{chat, qwenCode, bodyOf(chat), false, io.ErrUnexpectedEOF},
 	} {
 		for _, complete := range []gateway.CompleteMode{gateway.CompleteLossless, gateway.CompleteOff} { // the body is released sooner or later
 			synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ func (c Client) FinalStatus(status int, k fault.Kind) int {
 	return status // they know an empty account
 }
 
-// AsksAgain reports whether the client is a program that sends a request again by itself after a ClosingEvent. An SDK
+// AsksAgain reports whether the client is a program that sends a request again by itself after a BrokenEvent. An SDK
 // returns the error to its caller.
 func (c Client) AsksAgain() bool {
 	a := c.Program()
@@ -52,12 +52,14 @@ func (a *API) FinalBody(c Client, f *fault.Error, message string) []byte {
 
 // finalFault returns the fault with the kind under which it is the client's last one.
 func (a *API) finalFault(c Client, f *fault.Error) *fault.Error {
-	passes := fault.Transient.Has(f.Kind) || f.Kind == fault.Unknown
-	if c.Program() != OtherClient && (passes || c.finalText(a.is.Errors.kind(f)) != a.is.Errors.kind(f)) {
+	if c.Program() != OtherClient && (mayPass(f) || c.finalText(a.is.Errors.kind(f)) != a.is.Errors.kind(f)) {
 		return &fault.Error{Kind: fault.Invalid}
 	}
 	return f
 }
+
+// mayPass reports whether the same request may be answered later.
+func mayPass(f *fault.Error) bool { return fault.Transient.Has(f.Kind) || f.Kind == fault.Unknown }
 
 // asksAgain are the words on which an agent sends a request again: opencode 1.18.33 (its session/retry.ts), pi
 // 0.73.1 and 0.87.1 (utils/retry) and Continue's CLI 1.5.47.
@@ -124,8 +126,12 @@ func (a *API) FinalEvent(c Client, f Form, e *fault.Error, message string, withi
 	return a.ErrorEvent(f, e, message, within), a.Aborts(f)
 }
 
-// BrokenEvent is FinalEvent for an answer that breaks off: the client may send the request again.
+// BrokenEvent is FinalEvent for a stream that ends through no fault of the request, such as an answer that breaks off
+// or the end of the gateway: the client may send the request again.
 func (a *API) BrokenEvent(c Client, f Form, e *fault.Error, message string, within bool) (event []byte, cut bool) {
+	if f == Events && c.Program() == QwenCode && mayPass(e) {
+		return nil, true // it takes any error event for the last word, and a cut for a reason to ask again
+	}
 	if f == Events && a.is.BrokenEvent != nil {
 		if event, cut = a.is.BrokenEvent(c, within, a.ErrorBody(e, message)); cut {
 			return event, true
@@ -133,16 +139,6 @@ func (a *API) BrokenEvent(c Client, f Form, e *fault.Error, message string, with
 	}
 	return a.ErrorEvent(f, e, message, within), a.Aborts(f)
 }
-
-// ClosingEvent is FinalEvent for a stream that ends through no fault of the request, such as with the gateway: the
-// client is to send the request again.
-func (a *API) ClosingEvent(c Client, f Form, e *fault.Error, message string, within bool) (event []byte, cut bool) {
-	if f == Events && c.Program() == QwenCode {
-		return nil, true // it takes any error event for the last word
-	}
-	return a.BrokenEvent(c, f, e, message, within)
-}
-
 // CutsAfterError reports whether the connection is cut, instead of ended, after an error event of the provider's as it
 // came. last: it is the client's last word, as in [API.FinalEvent].
 func (a *API) CutsAfterError(c Client, f Form, last bool) bool {
