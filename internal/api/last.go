@@ -139,6 +139,7 @@ func (a *API) BrokenEvent(c Client, f Form, e *fault.Error, message string, with
 	}
 	return a.ErrorEvent(f, e, message, within), a.Aborts(f)
 }
+
 // CutsAfterError reports whether the connection is cut, instead of ended, after an error event of the provider's as it
 // came. last: it is the client's last word, as in [API.FinalEvent].
 func (a *API) CutsAfterError(c Client, f Form, last bool) bool {

@@ -186,6 +186,7 @@ var house = []row{
 	// what others' programs make of it
 	{floor: 3, path: "test/beside", uses: "internal/lab/simulator policy"},
 	{floor: 3, path: "test/npm"},
+	{floor: 3, path: "test/proxies", uses: "internal/lab/simulator"},
 	{floor: 3, path: "test/release"},
 	{floor: 3, path: "test/browser"},
 }
