@@ -20,7 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/policy"
 )
 
-// The clients of some APIs take an error event in a stream for a part of the answer, whoever sends it.
+// The clients of some APIs take an error event in a stream for a part of the answer, from the provider or the gateway.
 func TestGateway_CutsBehindTheProvidersError(t *testing.T) {
 	for _, api := range apis {
 		for _, complete := range []gateway.CompleteMode{gateway.CompleteLossless, gateway.CompleteText, gateway.CompleteOff} {
