@@ -16,29 +16,23 @@ import (
 )
 
 const (
-	room       = 16 << 10              // for small writes
-	wideRoom   = 66 << 10              // for records: a body of 64 KB, and the header before it
-	large      = 4 << 10               // a write of so much does not wait for others
-	full       = 4 << 10               // the buffer of net/http's server
+	room       = 66 << 10              // for what is kept: a body of 64 KB in records, and the header before it
+	large      = 4 << 10               // a write of so much does not wait for others, unless it is the buffer of net/http's server
 	record     = 16 << 10              // what a full record of TLS has at least
 	recordEnd  = record + 1<<10        // and what none has
 	moment     = time.Millisecond      // for the record that follows a full one
 	flushLimit = 50 * time.Millisecond // for what is left at Close
 )
 
-// rooms and wideRooms are for what is to be written.
-var (
-	rooms     = sync.Pool{New: func() any { return new([room]byte) }}
-	wideRooms = sync.Pool{New: func() any { return new([wideRoom]byte) }}
-)
+var rooms = sync.Pool{New: func() any { return new([room]byte) }}
 
 // keeping is how long a write is kept for others that may follow.
 type keeping int
 
 const (
-	notAtAll   keeping = iota
-	untilWait          // until the writer waits for something else
-	forAMoment         // until some are together, or no other one has followed
+	untilWait  keeping = iota // until the writer waits for something else
+	forAMoment                // until some are together, or no other one has followed
+	notAtAll
 )
 
 // Conn is a connection that keeps some writes until the next one that it does not keep, or for as long as each of
@@ -49,16 +43,12 @@ type Conn struct {
 	keeps func(n int) keeping // a write of so much
 	next  atomic.Bool         // the next one, whatever its size
 
-	mu       sync.Mutex
-	changed  sync.Cond   // a write has ended
-	buf      []byte      // what is to be written, in a room; nil: nothing is
-	flushing bool        // a goroutine is about to write it
-	timer    *time.Timer // that writes what was kept for a moment; nil: nothing was so far
-	timed    bool        // it runs
-	writing  bool        // a goroutine writes, without mu
-	err      error
-	parts    [2][]byte   // of the write in progress
-	all      net.Buffers // likewise
+	mu      sync.Mutex
+	changed sync.Cond      // a write has ended
+	buf     []byte         // what is to be written, in a room; nil: nothing is
+	due     [notAtAll]bool // it is about to be written, once it was kept for so long
+	writing bool           // a goroutine writes, without mu
+	err     error
 }
 
 // newConn returns a Conn over another connection, which must not be written to besides.
@@ -81,7 +71,7 @@ func belowTLS(n int) keeping {
 
 // belowServer keeps what was the whole buffer of net/http's server, so that more follows.
 func belowServer(n int) keeping {
-	if n == full {
+	if n == large {
 		return untilWait
 	}
 	return notAtAll
@@ -111,22 +101,20 @@ func (l Listener) Accept() (net.Conn, error) {
 	return newConn(NewSocket(c), belowServer), nil
 }
 
-// connKey is the key of a Conn in a context.
+// connKey is the key of a connection in a context.
 type connKey struct{}
 
 // Context returns the context of the requests on a connection, or on one over it, for http.Server.ConnContext.
 func Context(ctx context.Context, c net.Conn) context.Context {
-	own, ok := c.(*Conn)
-	if over, is := c.(interface{ NetConn() net.Conn }); is && !ok {
-		own, ok = over.NetConn().(*Conn)
+	if _, own := c.(*Conn); !own {
+		if over, is := c.(interface{ NetConn() net.Conn }); is {
+			c = over.NetConn()
+		}
 	}
-	if !ok {
-		return ctx
-	}
-	return context.WithValue(ctx, connKey{}, own)
+	return context.WithValue(ctx, connKey{}, c)
 }
 
-// KeepNext has the connection of a request keep the next write, since another one follows at once.
+// KeepNext has the connection of a request, if it is a Conn, keep the next write, since another one follows at once.
 func KeepNext(ctx context.Context) {
 	if c, ok := ctx.Value(connKey{}).(*Conn); ok {
 		c.next.Store(true)
@@ -141,48 +129,40 @@ func (c *Conn) Write(p []byte) (int, error) {
 	if long == notAtAll && c.next.Swap(false) {
 		long = untilWait
 	}
-	if long == notAtAll || !c.fits(len(p), long) {
+	if len(c.buf)+len(p) > room {
+		_, _ = c.write(nil) // the error stays
+	}
+	if long == notAtAll || len(p) > room {
 		return c.write(p)
 	}
 	if c.err != nil {
 		return 0, c.err
 	}
-	c.buf = append(c.buf, p...)
-	switch {
-	case long == forAMoment:
-		c.flushSoon()
-	case !c.flushing:
-		c.flushing = true
-		go c.flush(&c.flushing)
+	if c.buf == nil {
+		c.buf = rooms.Get().(*[room]byte)[:0]
 	}
+	c.buf = append(c.buf, p...)
+	switch due := c.due[long]; {
+	case due:
+	case long == forAMoment:
+		time.AfterFunc(moment, func() { c.flush(forAMoment) })
+	default:
+		go c.flush(untilWait)
+	}
+	c.due[long] = true
 	return len(p), nil
 }
 
-// fits reports whether there is room for n bytes, and makes it. mu is held.
-func (c *Conn) fits(n int, long keeping) bool {
-	if long == forAMoment && cap(c.buf) < wideRoom {
-		wide := append(wideRooms.Get().(*[wideRoom]byte)[:0], c.buf...)
-		release(c.buf)
-		c.buf = wide
-	}
-	if c.buf == nil && n <= room {
-		c.buf = rooms.Get().(*[room]byte)[:0]
-	}
-	return len(c.buf)+n <= cap(c.buf)
+// flush writes what is in buf, which was kept for so long.
+func (c *Conn) flush(kept keeping) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.due[kept] = false
+	_, _ = c.write(nil) // the error stays
 }
 
-// release returns a room to its pool.
-func release(buf []byte) {
-	switch cap(buf) {
-	case room:
-		rooms.Put((*[room]byte)(buf[:room]))
-	case wideRoom:
-		wideRooms.Put((*[wideRoom]byte)(buf[:wideRoom]))
-	}
-}
-
-// write writes what is in buf, and p behind it. It returns how much of p is out. mu is held.
-func (c *Conn) write(p []byte) (int, error) {
+// write writes what is in buf, and p behind it. It returns how much of p is out. mu is held, but not meanwhile.
+func (c *Conn) write(p []byte) (n int, err error) {
 	for c.writing {
 		c.changed.Wait()
 	}
@@ -192,48 +172,17 @@ func (c *Conn) write(p []byte) (int, error) {
 	}
 	c.buf, c.writing = nil, true
 	c.mu.Unlock()
-	written, err := c.send(buf, p)
+	if buf == nil {
+		n, err = c.Conn.Write(p)
+	} else {
+		n, err = c.Conn.Write(append(buf, p...))
+		n = max(0, n-len(buf))
+		rooms.Put((*[room]byte)(buf[:room]))
+	}
 	c.mu.Lock()
 	c.writing, c.err = false, err
 	c.changed.Broadcast()
-	return max(0, written-len(buf)), err
-}
-
-// send writes buf, which it releases, and p behind it. It returns how many bytes are out.
-func (c *Conn) send(buf, p []byte) (int, error) {
-	if buf == nil {
-		return c.Conn.Write(p)
-	}
-	defer release(buf)
-	if len(p) <= cap(buf)-len(buf) {
-		return c.Conn.Write(append(buf, p...))
-	}
-	c.parts = [2][]byte{buf, p}
-	c.all = c.parts[:]
-	written, err := c.all.WriteTo(c.Conn)
-	c.parts = [2][]byte{}
-	return int(written), err
-}
-
-// flush writes what is in buf. due said that it would, and is true no longer.
-func (c *Conn) flush(due *bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	*due = false
-	_, _ = c.write(nil) // the error stays
-}
-
-// flushSoon has what is in buf written in a moment. mu is held.
-func (c *Conn) flushSoon() {
-	switch {
-	case c.timed:
-		return
-	case c.timer == nil:
-		c.timer = time.AfterFunc(moment, func() { c.flush(&c.timed) })
-	default:
-		c.timer.Reset(moment)
-	}
-	c.timed = true
+	return n, err
 }
 
 // NetConn returns the connection below.

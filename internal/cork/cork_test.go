@@ -101,7 +101,7 @@ func TestConn_RecordsOfABodyGoTogether(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		parts   []string
-		want    int // writes; what has no room beside the kept ones is one of its own here, where writev is not
+		want    int // writes
 		waiting time.Duration
 	}{
 		{"four", []string{record, record, record, record}, 1, time.Millisecond},
@@ -191,7 +191,7 @@ func TestListener_KeepsPiecesOfWhichAnotherFollows(t *testing.T) {
 		{"small parts", []string{"one", "two"}, -1, 2},
 		{"a part that fills the buffer", []string{piece, "rest", "end"}, -1, 2},
 		{"the end of a body", []string{piece, "rest", "end"}, 1, 1},
-		{"a part for which there is no room", []string{piece + piece + piece + piece + piece}, 0, 1},
+		{"a part for which there is no room", []string{strings.Repeat(piece, 17)}, 0, 1},
 	} {
 		k := &kernel{}
 		c := cork.BelowServer(k)

@@ -11,24 +11,21 @@ import (
 	"unsafe"
 )
 
-// most is the size up to which a call is not announced: what cork writes together, copied in a few microseconds.
-const most = 66 << 10
-
 // Socket is a net.TCPConn whose small reads and writes are not announced to Go's scheduler: that wakes the runtime's sysmon
 // in an idle process. A chunk of a stream costs 0.98 of a plain proxy's time, announced 1.10 (over HTTP/2 0.99 and 1.18).
 type Socket struct {
 	*net.TCPConn
-	raw     syscall.RawConn
 	in, out call
 }
 
 // call is a system call that is tried until it need not wait.
 type call struct {
-	mu  sync.Mutex            // there is one at a time
-	try func(fd uintptr) bool // made once
-	p   []byte
-	n   int
-	err error
+	mu    sync.Mutex // there is one at a time
+	begin func(try func(fd uintptr) bool) error
+	try   func(fd uintptr) bool // made once; false: it has to wait
+	p     []byte
+	n     int
+	errno syscall.Errno
 }
 
 // NewSocket returns a connection as a Socket where that is possible, or as it is.
@@ -41,93 +38,69 @@ func NewSocket(c net.Conn) net.Conn {
 	if err != nil {
 		return c
 	}
-	made := &Socket{TCPConn: t, raw: raw}
-	made.in.try, made.out.try = made.in.read, made.out.write
+	made := &Socket{TCPConn: t}
+	made.in.is(syscall.SYS_READ, raw.Read)
+	made.out.is(syscall.SYS_WRITE, raw.Write)
 	return made
 }
 
 // NetConn returns the connection below.
 func (c *Socket) NetConn() net.Conn { return c.TCPConn }
 
-// Read implements net.Socket.
+// Read implements net.Conn.
 func (c *Socket) Read(p []byte) (int, error) {
-	if len(p) == 0 || len(p) > most {
-		return c.TCPConn.Read(p)
-	}
-	c.in.mu.Lock()
-	defer c.in.mu.Unlock()
-	c.in.begin(p)
-	n, err := c.in.end("read", c, c.raw.Read(c.in.try))
-	if n == 0 && err == nil {
+	n, err := c.in.do("read", p, c.TCPConn, c.TCPConn.Read)
+	if n == 0 && err == nil && len(p) > 0 {
 		return 0, io.EOF
 	}
 	return n, err
 }
 
-// Write implements net.Socket.
+// Write implements net.Conn.
 func (c *Socket) Write(p []byte) (int, error) {
-	if len(p) == 0 || len(p) > most {
-		return c.TCPConn.Write(p)
-	}
-	c.out.mu.Lock()
-	defer c.out.mu.Unlock()
-	c.out.begin(p)
-	return c.out.end("write", c, c.raw.Write(c.out.try))
+	return c.out.do("write", p, c.TCPConn, c.TCPConn.Write)
 }
 
-func (k *call) begin(p []byte) { k.p, k.n, k.err = p, 0, nil }
+// is makes try the system call with this number, which is not announced, on a socket that does not block.
+func (k *call) is(trap uintptr, begin func(func(fd uintptr) bool) error) {
+	k.begin = begin
+	k.try = func(fd uintptr) bool {
+		for {
+			rest := k.p[k.n:]
+			n, _, errno := syscall.RawSyscall(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(rest))), uintptr(len(rest)))
+			switch errno {
+			case 0:
+				if k.n += int(n); trap == syscall.SYS_READ || k.n == len(k.p) {
+					return true
+				}
+			case syscall.EINTR:
+			case syscall.EAGAIN:
+				return false
+			default:
+				k.errno = errno
+				return true
+			}
+		}
+	}
+}
 
-// end returns the result, as a net.TCPConn does. failed is why the call could not be made, such as a deadline.
-func (k *call) end(name string, c *Socket, failed error) (n int, err error) {
+// do makes the call. The connection's own is for what is large, and for what could not be begun or went past a
+// deadline: its error says why.
+func (k *call) do(name string, p []byte, c net.Conn, own func([]byte) (int, error)) (int, error) {
+	if len(p) == 0 || len(p) > room {
+		return own(p)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.p, k.n, k.errno = p, 0, 0
+	failed := k.begin(k.try)
 	k.p = nil
-	op, ok := failed.(*net.OpError) // of its own, so that it can be changed: each request of a server has one
 	switch {
-	case ok:
 	case failed != nil:
-		op = &net.OpError{Err: failed}
-	case k.err != nil:
-		op = &net.OpError{Err: os.NewSyscallError(name, k.err)}
-	default:
-		return k.n, nil
+		n, err := own(p[k.n:])
+		return k.n + n, err
+	case k.errno != 0:
+		return k.n, &net.OpError{Op: name, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError(name, k.errno)}
 	}
-	op.Op, op.Net, op.Source, op.Addr = name, "tcp", c.LocalAddr(), c.RemoteAddr()
-	return k.n, op
-}
-
-// read reads once; false: there is nothing yet.
-func (k *call) read(fd uintptr) bool {
-	k.n, k.err = do(syscall.SYS_READ, fd, k.p)
-	return k.err != syscall.EAGAIN
-}
-
-// write writes all; false: the rest has to wait.
-func (k *call) write(fd uintptr) bool {
-	for k.n < len(k.p) {
-		n, err := do(syscall.SYS_WRITE, fd, k.p[k.n:])
-		switch {
-		case err == syscall.EAGAIN:
-			return false
-		case err != nil:
-			k.err = err
-			return true
-		}
-		k.n += n
-	}
-	return true
-}
-
-// do makes a system call that is not announced, on a socket that does not block. The error is a syscall.Errno, or nil.
-func do(trap, fd uintptr, p []byte) (int, error) {
-	for {
-		n, _, errno := syscall.RawSyscall(trap, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
-		switch errno {
-		case 0:
-			return int(n), nil
-		case syscall.EINTR:
-		case syscall.EAGAIN:
-			return 0, syscall.EAGAIN
-		default:
-			return 0, errno
-		}
-	}
+	return k.n, nil
 }
