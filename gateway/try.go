@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/internal/preamble"
 	"github.com/ridethrough/ridethrough/internal/route"
 	"github.com/ridethrough/ridethrough/internal/text"
@@ -90,7 +91,7 @@ func (q *queued) Bytes() int64 { return int64(q.body.Size()) }
 // MaxTokens implements ratelimit.Request.
 func (q *queued) MaxTokens() (n int64) {
 	q.leader.eachPart(func(part []byte) (more bool) {
-		n = ratelimit.MaxTokens(part)
+		n = api.MaxTokens(part)
 		return n == 0
 	})
 	return n

@@ -82,7 +82,7 @@ func (r *room) MaxTokens() int64 {
 	}
 	defer body.Close()
 	text, _ := io.ReadAll(io.LimitReader(body, maxAhead))
-	return ratelimit.MaxTokens(text)
+	return api.MaxTokens(text)
 }
 
 // Waits implements ratelimit.Request.

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/internal/sse"
 )
 
@@ -47,7 +48,7 @@ type Layer struct {
 	Status  int    // an HTTP status stated in the text; 0: none
 	Type    string // such as "invalid_request_error"
 	Code    string // such as "context_length_exceeded"
-	Reason  string // a status word, quota id or "finish_reason …", such as "RESOURCE_EXHAUSTED"
+	Reason  string // a status word, a quota id or a reason to stop, such as "RESOURCE_EXHAUSTED"
 	Param   string // the parameter named as wrong
 	Message string // the text of the error
 
@@ -181,7 +182,7 @@ func (e Evidence) message() string {
 		}
 	}
 	for _, l := range e.Layers {
-		if strings.HasPrefix(l.Reason, "finish_reason ") {
+		if strings.HasPrefix(l.Reason, api.FinishReason) {
 			return clean("the answer has ended with "+l.Reason, messageLimit)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf16"
+
+	"github.com/ridethrough/ridethrough/internal/api"
 )
 
 // Bounds of what is read from one body.
@@ -186,13 +188,15 @@ func (g *extractor) plain(l *Layer, key, value string, depth int) {
 		g.quotas += ` "quotaId":"` + value + `"`
 	case "quotavalue":
 		g.quotas += ` "quotaValue":"` + value + `"`
-	case "finishreason", "stopreason":
-		l.Reason = "finish_reason " + value
 	case "param":
 		setIfEmpty(&l.Param, value)
 	case "requestid":
 		setIfEmpty(&g.id, value)
 	default:
+		if api.IsFinishReason(name) {
+			l.Reason = api.FinishReason + value
+			return
+		}
 		if isObject(value) && !slices.Contains(words().echoes, string(name)) {
 			g.objects(value, depth+1, true)
 		}

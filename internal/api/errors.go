@@ -8,6 +8,14 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
+// FinishReason stands before a reason to stop where that is the name of an error: "finish_reason SAFETY".
+const FinishReason = "finish_reason "
+
+// IsFinishReason reports whether a member, by its name without case and separators, has an API's reason to stop.
+func IsFinishReason(member []byte) bool {
+	return string(member) == "finishreason" || string(member) == "stopreason"
+}
+
 // ErrorFormat is how an API writes an error.
 type ErrorFormat struct {
 	Body      func(kind, message string) []byte

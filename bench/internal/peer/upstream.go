@@ -3,6 +3,7 @@ package peer
 import (
 	"bufio"
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -230,7 +231,14 @@ func (f frames) gone() { <-f.r.Context().Done() }
 const (
 	jsonHead   = "HTTP/1.1 %s\r\nContent-Type: application/json\r\nDate: Mon, 02 Nov 2026 10:00:00 GMT\r\nX-Request-Id: req_0123456789abcdef\r\nContent-Length: %d\r\n\r\n"
 	streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nCache-Control: no-cache\r\nDate: Mon, 02 Nov 2026 10:00:00 GMT\r\nX-Request-Id: req_0123456789abcdef\r\nTransfer-Encoding: chunked\r\n\r\n"
-	chunkForm  = `data: {"id":"chatcmpl-0123456789abcdef","object":"chat.completion.chunk","created":1793613600,"model":"bench","choices":[{"index":0,"delta":%s,"finish_reason":%s}]}` + "\n\n"
+)
+
+// What OpenAI's Chat Completions answer: a chunk of a stream, and a whole answer.
+var (
+	//go:embed chunk.txt
+	chunkForm string
+	//go:embed whole.txt
+	wholeForm string
 )
 
 type piece struct {
@@ -240,8 +248,7 @@ type piece struct {
 }
 
 func wholeAnswer() piece {
-	const before = `{"id":"chatcmpl-0123456789abcdef","object":"chat.completion","created":1793613600,"model":"bench","choices":[{"index":0,"message":{"role":"assistant","content":"`
-	const after = `"},"finish_reason":"stop"}],"usage":{"prompt_tokens":300,"completion_tokens":150,"total_tokens":450}}`
+	before, after, _ := strings.Cut(strings.TrimSpace(wholeForm), "%s")
 	words := strings.Repeat("The provider is well again, and the answer goes on. ", 16)
 	return whole(http.StatusOK, before+words[:1024-len(before)-len(after)]+after)
 }
@@ -262,6 +269,7 @@ type pieces struct {
 }
 
 func streamPieces() pieces {
+	chunkForm := strings.TrimSpace(chunkForm) + "\n\n"
 	role := fmt.Sprintf(chunkForm, `{"role":"assistant","content":""}`, "null")
 	text := fmt.Sprintf(chunkForm, `{"content":" token"}`, "null")
 	end := fmt.Sprintf(chunkForm, `{}`, `"stop"`) + "data: [DONE]\n\n"

@@ -1,18 +1,12 @@
-package ratelimit
+package api
 
 import (
 	"bytes"
 	"strconv"
 )
 
-// Charged is what a provider says that an answer has cost, in tokens.
-type Charged struct {
-	Input   float64 // without what was read from a prompt cache where the provider counts that apart
-	Written float64 // of Input, written to a prompt cache
-	Hour    float64 // of Written, kept for an hour
-	Cached  float64 // read from a prompt cache, and not in Input
-	Output  float64
-}
+// Charged is what the usages in an answer state that it has cost, as ratelimit.Charged has it.
+type Charged struct{ Input, Written, Hour, Cached, Output float64 }
 
 // usageFields are the members of the APIs' usages.
 var usageFields = [...]struct {
@@ -39,7 +33,7 @@ var usageMark = []byte(`"usage`)
 
 const usageSize = 1 << 10
 
-// Scan looks for usages in a part of an answer, such as an event of a stream or a whole body. The later ones hold.
+// Scan looks for usages in a part of an answer of any API. The later ones hold.
 func (u *Charged) Scan(part []byte) {
 	for {
 		at := bytes.Index(part, usageMark)
@@ -104,7 +98,8 @@ func withoutInner(flat, object []byte) []byte {
 // maxFields are the members with which requests bound their answers.
 var maxFields = [...]string{`"max_tokens":`, `"max_completion_tokens":`, `"max_output_tokens":`, `"maxOutputTokens":`}
 
-// MaxTokens looks in a part of a request's body for the longest answer that it asks for, in tokens; 0: it is not there.
+// MaxTokens looks in a part of a request's body, for any API, for the longest answer that it asks for, in tokens; 0: it
+// is not there.
 func MaxTokens(part []byte) int64 {
 	for {
 		at := bytes.Index(part, []byte(`"max`))
@@ -123,6 +118,9 @@ func MaxTokens(part []byte) int64 {
 	}
 }
 
+// mostTokens is above every number of tokens that is meant.
+const mostTokens = 1e13
+
 // leadingNumber parses the number that a text begins with.
 func leadingNumber(s []byte) (float64, bool) {
 	s = bytes.TrimLeft(s, " ")
@@ -131,5 +129,5 @@ func leadingNumber(s []byte) (float64, bool) {
 		n++
 	}
 	value, err := strconv.ParseFloat(string(s[:n]), 64)
-	return value, err == nil && value <= most
+	return value, err == nil && value <= mostTokens
 }
