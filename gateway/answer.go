@@ -58,7 +58,7 @@ func (c *call) sendHeader(resp *http.Response) {
 	c.setStop(c.outcome)
 	c.status = resp.StatusCode
 	if f := c.outcome.Fault; c.outcome.Verdict.Stop != "" {
-		c.endRetries(h)
+		c.dropLongWaits(h)
 		c.status = c.lastClient().FinalStatus(c.status, f.Kind)
 	}
 	if c.status == http.StatusOK && (watched || isStream(h)) {

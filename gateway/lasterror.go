@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/api"
 )
 
 // refusesKey reports whether a fault is the upstream's refusal of the client's own credential. The client may have
@@ -45,29 +46,18 @@ const maxOwnError = 64 << 10
 // error; see docs/holding.md.
 const longestStated = time.Minute
 
-// waitHeaders are the headers of an answer that state a wait, with their units. Retry-After may have a date too.
-var waitHeaders = [...]struct {
-	name string
-	unit time.Duration
-}{{"Retry-After", time.Second}, {"Retry-After-Ms", time.Millisecond}, {"X-Ms-Retry-After-Ms", time.Millisecond}}
-
-// endRetries completes the headers of the upstream's last response: the client is to stop, unless the upstream has said
-// otherwise or the client has a key to renew. Another key of the client's is of no use where the upstream has its own.
-func (c *call) endRetries(h http.Header) {
-	f := c.outcome.Fault
-	if c.shared.at.refusesKey(f) {
+// dropLongWaits leaves long waits out of the headers of the upstream's last response, unless the upstream has said that
+// the client is to retry, or the client has a key to renew.
+func (c *call) dropLongWaits(h http.Header) {
+	if c.preamble != nil { // an agent or gateway of this project reads the wait and does not sleep
 		return
 	}
-	said := h.Get(shouldRetryHeader)
-	if said == "" && (f.Status == http.StatusUnauthorized || f.Status == http.StatusForbidden) {
-		h.Set(shouldRetryHeader, "false")
-	}
-	if said == "true" || c.preamble != nil { // an agent or gateway of this project reads the wait and does not sleep
+	if h.Get(shouldRetryHeader) == "true" || c.shared.at.refusesKey(c.outcome.Fault) {
 		return
 	}
-	for _, w := range waitHeaders {
-		if statesLongWait(h.Get(w.name), w.unit) {
-			h.Del(w.name)
+	for _, w := range api.WaitHeaders() {
+		if statesLongWait(h.Get(w.Name), w.Unit) {
+			h.Del(w.Name)
 		}
 	}
 }

@@ -182,6 +182,8 @@ func TestGiveUp_LongWaitsAreNotStated(t *testing.T) {
 		{"Retry-After-Ms", "7200000", 503, false, 2 * time.Hour, nil},
 		{"Retry-After-Ms", "60000", 503, true, 0, nil},
 		{"X-Ms-Retry-After-Ms", "7200000", 429, false, 2 * time.Hour, nil},
+		{"X-Amz-Retry-After", "7200000", 429, false, 2 * time.Hour, nil},
+		{"X-Amz-Retry-After", "60000", 429, true, 0, nil},
 		{"Retry-After", "7200", 429, true, 2 * time.Hour, []string{"X-Should-Retry", "true"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -264,7 +264,7 @@ func (s *sharedRequest) transport(caller *preamble.Caller) *transport.Transport 
 	t.Base, t.Faults, t.Limits = s.at.transport, s.setup.faultsOf(s.at.upstream), s.limits()
 	t.Learned, t.Model = s.learned(t.Limits), s.at.model
 	t.Opened, t.Observer, t.NoErrorLine = s.opened, s, true
-	t.Resent, t.Judges, t.Refusals = true, s.failover.has(), s.failover.asksOthers()
+	t.Resent, t.OwnKey, t.Judges, t.Refusals = true, s.at.ownCredential(), s.failover.has(), s.failover.asksOthers()
 	r := &t.Retry
 	r.Policy, r.Start, r.Resume, r.Breaker = s.patience(), s.failover.Run, s.resumed(), (*requestBreaker)(s)
 	r.OnTry, r.OnWait, r.Sleep, r.Sooner = s.onTry, s.onWait, s.sleep, s.sooner()

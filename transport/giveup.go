@@ -76,7 +76,7 @@ func setErrorStatus(resp *http.Response, k fault.Kind) {
 // rejected returns the response of a rejection for the caller. One of Ollama without a body gets one, since
 // its client takes an empty body for an answer, whatever the status; an empty body of another API stays so.
 func (c *call) rejected(r *rejection, f *fault.Error) *http.Response {
-	if h := r.resp.Header; !c.Relays && h.Get(shouldRetry) == "" && endsRetries(r.resp.StatusCode, f) {
+	if h := r.resp.Header; !c.Relays && h.Get(shouldRetry) == "" && c.endsRetries(r.resp.StatusCode, f) {
 		h.Set(shouldRetry, "false")
 	}
 	if a, ok := r.resp.Body.(*ahead); ok && c.dialect == ollama.API() && len(a.buf) == 0 && a.err == io.EOF {
@@ -87,11 +87,11 @@ func (c *call) rejected(r *rejection, f *fault.Error) *http.Response {
 }
 
 // endsRetries reports whether the last response is one on which the caller would start over what has been decided here.
-// Any other is the caller's to decide: of a 401 or 403 it may renew its key, and send the request with that.
-func endsRetries(status int, f *fault.Error) bool {
+// Any other is the caller's to decide: it may renew its key where that is refused, and send the request with that.
+func (t *Transport) endsRetries(status int, f *fault.Error) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return false
+		return t.OwnKey || f.Kind != fault.Auth && f.Kind != fault.Refused
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests, http.StatusOK: // 200: with an error in its stream
 		return true
 	}

@@ -93,6 +93,10 @@ type Transport struct {
 	// one may have ended with its last process. False: such requests are sent once.
 	Resent bool
 
+	// OwnKey adds X-Should-Retry: false where the key is refused too. That is for a proxy that has put its own key into
+	// the request. False: the client may renew its key, and is not kept from sending the request with that.
+	OwnKey bool
+
 	// Relays returns the last response as it came, without X-Should-Retry, and the error of a try that had
 	// none. That is for a proxy whose client has retries of its own. False: they end here.
 	Relays bool

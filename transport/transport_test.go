@@ -434,6 +434,7 @@ func TestTransport_ShouldRetryIsSetWhereRetriesHaveEnded(t *testing.T) {
 		{401, named("authentication_error"), "", ""},
 		{401, named("authentication_error"), "true", "true"},
 		{403, named("permission_error"), "", ""},
+		{403, `{"error":{"code":"insufficient_quota","message":"no"}}`, "", "false"}, // no other key changes that
 		{404, named("not_found_error"), "", ""},
 		{422, named("invalid_request_error"), "false", "false"},
 		{402, named("billing_error"), "", "false"},
@@ -453,6 +454,24 @@ func TestTransport_ShouldRetryIsSetWhereRetriesHaveEnded(t *testing.T) {
 			resp, text, err := send(t, &upstream{replies: []reply{r}}, policy.Simple(), post(t.Context()))
 			if got := resp.Header.Get("X-Should-Retry"); err != nil || resp.StatusCode != tt.status || text != tt.body || got != tt.want {
 				t.Errorf("%d %s, the provider says %q: got %d %q with X-Should-Retry %q, error %v; want %q", tt.status, tt.body, tt.said, resp.StatusCode, text, got, err, tt.want)
+			}
+		})
+	}
+}
+
+// A client has no part in the key of a proxy: it is of no use that it sends its request with another one.
+func TestTransport_OwnKeyEndsRetriesWhereItIsRefused(t *testing.T) {
+	for status, want := range map[int]string{401: "false", 403: "false", 404: ""} {
+		synctest.Test(t, func(t *testing.T) {
+			u := &upstream{replies: []reply{{status: status, body: `{"type":"error","error":{"type":"authentication_error","message":"no"}}`}}}
+			tr := transport.Transport{Base: u, Retry: retry.Retrier{Policy: policy.Simple()}, OwnKey: true}
+			resp, err := tr.RoundTrip(post(t.Context()))
+			if err != nil {
+				t.Fatalf("send: %v", err)
+			}
+			_ = resp.Body.Close()
+			if got := resp.Header.Get("X-Should-Retry"); resp.StatusCode != status || got != want {
+				t.Errorf("%d of the proxy's own key: got %d with X-Should-Retry %q, want %q", status, resp.StatusCode, got, want)
 			}
 		})
 	}

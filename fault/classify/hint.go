@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/api"
 )
 
 // maxHint bounds every hint. A longer Retry-After is cut to it, which no budget allows; any other longer,
@@ -61,18 +62,17 @@ func (e Evidence) clock() time.Time {
 	return e.Now
 }
 
-// headerHint reads, in this order: retry-after-ms, Azure's x-ms-retry-after-ms and AWS's x-amz-retry-after (milliseconds, as AWS's
-// SDKs read it); retry-after (seconds, possibly with a fraction, or an HTTP date, RFC 9110 10.2.3); x-codex-*-reset-after-seconds of a window that is used up;
-// and the reset of every rate limit with nothing remaining. Instants are moved by the difference between
-// the provider's clock (Date) and ours.
-func headerHint(h http.Header, clock, now time.Time) hint {
+// headerHint reads, in this order: the headers that state a wait, possibly with a fraction; a date in Retry-After;
+// x-codex-*-reset-after-seconds of a window that is used up; and the reset of every rate limit with nothing remaining.
+// Instants are moved by the difference between the provider's clock (Date) and ours.
+func headerHint(h http.Header, clock, now time.Time) (found hint) {
 	if len(h) == 0 {
 		return hint{}
 	}
-	return hint{wait: parseRetryAfter(h.Get("Retry-After-Ms"), time.Millisecond)}.
-		or(hint{wait: parseRetryAfter(h.Get("X-Ms-Retry-After-Ms"), time.Millisecond)}).
-		or(hint{wait: parseRetryAfter(h.Get("X-Amz-Retry-After"), time.Millisecond)}).
-		or(hint{wait: parseRetryAfter(h.Get("Retry-After"), time.Second)}).
+	for _, w := range api.WaitHeaders() {
+		found = found.or(hint{wait: parseRetryAfter(h.Get(w.Name), w.Unit)})
+	}
+	return found.
 		or(parseTime(h.Get("Retry-After"), clock, now)).
 		or(limitHeader(h["Ratelimit"])).
 		or(spentLimits(h, clock, now))
