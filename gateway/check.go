@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -145,22 +146,27 @@ func (l *Limits) negative() bool {
 
 // checkFallbacks checks every list of fallbacks of an upstream.
 func (u *Upstream) checkFallbacks(byName map[string]*Upstream) []error {
-	wrong := u.checkChain("fallback", u.Fallback, byName)
+	wrong := u.checkChain("fallback", u.Fallback, nil, byName)
 	for i, r := range u.Routes {
-		wrong = append(wrong, u.checkChain(fmt.Sprintf("routes.%d.fallback", i), r.Fallback, byName)...)
+		wrong = append(wrong, u.checkChain(fmt.Sprintf("routes.%d.fallback", i), r.Fallback, r.Models, byName)...)
 	}
 	return wrong
 }
 
-// checkChain checks one list of fallbacks, which is at this field.
-func (u *Upstream) checkChain(field string, chain []Fallback, byName map[string]*Upstream) (wrong []error) {
+// checkChain checks one list of fallbacks, which is at this field, for requests of these models. A request follows the
+// list of the upstream that it is for, and no other: that two upstreams name each other is no circle.
+func (u *Upstream) checkChain(field string, chain []Fallback, models []string, byName map[string]*Upstream) (wrong []error) {
 	type target struct{ to, model string }
-	seen := map[target]bool{{u.Name, ""}: true}
+	again := map[target]string{{u.Name, ""}: "it is the upstream itself; name another model, as in {to: " + u.Name + ", model: NAME}"}
+	if len(models) == 1 {
+		again[target{u.Name, models[0]}] = "it is the model that the route is for; name another model or another upstream"
+	}
 	for i, f := range chain {
-		if err := u.checkFallback(f, byName[f.To], seen[target{f.To, f.Model}]); err != nil {
+		at := target{f.To, f.Model}
+		if err := u.checkFallback(f, byName[f.To], again[at]); err != nil {
 			wrong = append(wrong, &ConfigError{u.Name, fmt.Sprintf("%s.%d", field, i), fmt.Errorf("fallback to %q: %w", f.To, err)})
 		}
-		seen[target{f.To, f.Model}] = true
+		again[at] = cmp.Or(again[at], "it is in the list already; name another upstream or another model")
 	}
 	return wrong
 }
@@ -174,15 +180,13 @@ func isModelName(s string) bool {
 }
 
 // checkFallback checks one fallback of a list. A credential belongs to one
-// upstream: the client's is not sent to another host.
-func (u *Upstream) checkFallback(f Fallback, to *Upstream, again bool) error {
+// upstream: the client's is not sent to another host. again says why the request has been there before; "": it has not.
+func (u *Upstream) checkFallback(f Fallback, to *Upstream, again string) error {
 	switch {
 	case to == nil:
 		return errors.New("no upstream has that name")
-	case again && f.To == u.Name && f.Model == "":
-		return errors.New("it is the upstream itself; name another model, as in {to: " + u.Name + ", model: NAME}")
-	case again:
-		return errors.New("it is in the list already; name another upstream or another model")
+	case again != "":
+		return errors.New(again)
 	case !isModelName(f.Model):
 		return errors.New("its model is no name: too long, or with line breaks or other control characters")
 	case f.After < 0:

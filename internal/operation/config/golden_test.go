@@ -115,6 +115,20 @@ func dump(lines *[]string, at string, v reflect.Value) {
 	}
 }
 
+// circle returns a file in which two upstreams name each other, with this list of the first one.
+func circle(list string) string {
+	return "upstreams:\n  a: {api: openai, url: http://127.0.0.1:1/v1, key: none, fallback:\n  " + list + "}\n" +
+		"  b: {api: openai, url: http://127.0.0.1:2/v1, key: none, fallback: [{to: a}]}\n"
+}
+
+// A request follows the list of the upstream that it is for, and no other.
+func TestConfig_UpstreamsMayNameEachOther(t *testing.T) {
+	c := parseIn(t, t.TempDir(), circle("[{to: b}]"))
+	if _, err := c.Gateway(env()); err != nil {
+		t.Errorf("two upstreams with each other as fallback: %v, want no error", err)
+	}
+}
+
 // TestConfig_BrokenFilesAreRefusedWithPlaceAndRemedy covers what the tables of other tests do not: each error has the
 // line, the column and what to write instead.
 func TestConfig_BrokenFilesAreRefusedWithPlaceAndRemedy(t *testing.T) {
@@ -128,6 +142,10 @@ func TestConfig_BrokenFilesAreRefusedWithPlaceAndRemedy(t *testing.T) {
 		{"policy: ", `1:9: nothing; want the name of a policy, or its fields`},
 		{"faults: {a: b}", `1:9: fields; want a path`},
 		{"upstreams:\n  openai:\n    fallback: [{to: openai}]", `3:21: upstream "openai": fallback to "openai": it is the upstream itself; name another model`},
+		{circle("[{to: b}, {to: a}]"), `3:18: upstream "a": fallback to "a": it is the upstream itself; name another model, as in {to: a, model: NAME}`},
+		{circle("[{to: b}, {to: b}]"), `3:18: upstream "a": fallback to "b": it is in the list already; name another upstream or another model`},
+		{circle("[{to: a, model: m}, {to: b}, {to: a, model: m}]"), `3:37: upstream "a": fallback to "a": it is in the list already; name another upstream or another model`},
+		{"upstreams:\n  openai:\n    routes: [{models: [m], fallback: [{to: openai, model: m}]}]", `3:44: upstream "openai": fallback to "openai": it is the model that the route is for; name another model or another upstream`},
 		{"upstreams:\n  openai: {fallback: [{to: b}]}\n  b: {api: openai, url: http://127.0.0.1:1/v1, key: none, fallback: [{to: openai}]}", `3:75: upstream "b": fallback to "openai": it needs a key of its own`},
 		{"tls: {cert: no.pem, key: no.pem}", `1:6: file dir/no.pem: no such file or directory`},
 		{"tokens: no-file", `1:9: file dir/no-file: no such file or directory`},
