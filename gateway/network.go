@@ -13,6 +13,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/cork"
+	"github.com/ridethrough/ridethrough/internal/hangup"
 )
 
 // Network is how an upstream without a Transport is reached. The zero Network is usually right.
@@ -68,7 +69,7 @@ func (n Network) Standard(connect time.Duration) *http.Transport {
 // standard is Standard with the authorities that are trusted; nil: the system's.
 func (n Network) standard(connect time.Duration, roots *x509.CertPool) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DialContext = cork.Dial((&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext)
+	t.DialContext = hangup.Dial(cork.Dial((&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext))
 	t.TLSHandshakeTimeout = connect
 	t.DisableCompression = true
 	t.MaxIdleConns = 0

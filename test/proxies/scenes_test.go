@@ -10,7 +10,7 @@ import (
 // answer is the healthy provider's. It is long enough to be continued after a cut, and no part of it comes twice.
 const answer = "A proxy between two programs reads what one of them sends and hands it to the other. Some of them wait for " +
 	"more before they do, because a large packet is cheaper than ten small ones, and a page is not read word by word. " +
-	"An answer that is being written is, though, and the silence of a minute looks like the end to those who wait."
+	"An answer that is being written is, though, and the silence of a minute looks like the end to a reader."
 
 // What a client has in the end.
 const (
