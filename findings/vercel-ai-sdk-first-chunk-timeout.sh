@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# streamText of ai 7.0.173 takes timeout.firstChunkMs, which "aborts if no content chunk is received within the specified
-# duration". With @ai-sdk/openai 4.0.118 it does not bound the time to the first token: its clock starts when the
-# provider's call returns, and that reads the stream up to its first output itself, to find early errors. A first token
-# after three seconds passes a limit of 0.7 s, and so does a server that sends no headers at all. With chunkMs it is the
-# same before the first chunk. stepMs and totalMs do end such a call.
+# streamText of ai 7.0.173 takes timeout.firstChunkMs, by its name and its manual the longest time to the first content.
+# With @ai-sdk/openai 4.0.118 it does not bound the time to the first token: its clock starts when the provider's call
+# returns, and that reads the stream up to its first output itself, to find early errors. A first token after three
+# seconds passes a limit of 0.7 s, and so does a server that sends no headers at all. With chunkMs it is the same before
+# the first chunk. stepMs and totalMs do end such a call.
 #
 # Seen with Node 20:
 #	firstChunkMs 700, first token after 3 s: text-delta finish
