@@ -53,7 +53,7 @@ type Layer struct {
 	Message string // the text of the error
 
 	folded string // Message and quotas, folded
-	claims string // the same without what it denies
+	claims string // the same without what it denies, and without the paths of URLs
 	also   string // a further text beside the message, until it is a layer of its own
 	quotas string // the quotas that explain the message
 	quoted bool   // found inside a string of another error, or in a sentence
@@ -129,15 +129,16 @@ func eventParts(text []byte) (name, data string) {
 // extract reads layers, hint and request id from a text.
 func (e *Evidence) extract(text string) {
 	g := extractor{clock: e.clock(), now: e.Now, layers: make([]Layer, 0, 4)}
-	g.headers(e.Header)
 	g.text(text, 0)
+	g.headers(e.Header)
 	for i := range g.layers {
 		message := g.layers[i].Message
 		if e.Status >= 500 && g.layers[i].Status == 0 {
 			g.layers[i].Status = refusalIn(message)
 		}
-		g.layers[i].folded = fold(message[:min(len(message), textLimit)] + g.layers[i].quotas)
-		g.layers[i].claims = claimsOf(g.layers[i].folded)
+		message = message[:min(len(message), textLimit)] + g.layers[i].quotas
+		g.layers[i].folded = fold(message)
+		g.layers[i].claims = claimsOf(message, g.layers[i].folded)
 	}
 	e.Layers, e.id = g.layers, g.id
 	e.hint = e.findHint(g.hint)

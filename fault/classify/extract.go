@@ -29,14 +29,19 @@ type extractor struct {
 	clock, now time.Time // the provider's time, and ours
 }
 
-// headers adds the error names that some providers state in a header.
+// headers adds the error names that some providers state in a header: they are the type of the body's error, if that
+// states none.
 func (g *extractor) headers(h http.Header) {
 	if len(h) == 0 {
 		return
 	}
 	for _, name := range [...]string{"X-Amzn-Errortype", ":exception-type", ":Exception-Type"} {
-		if v := h[name]; len(v) > 0 && v[0] != "" {
-			g.add(Layer{Type: awsName(v[0])})
+		switch v := h[name]; {
+		case len(v) == 0 || v[0] == "":
+		case len(g.layers) > 0 && g.layers[len(g.layers)-1].Type == "":
+			g.layers[len(g.layers)-1].Type = awsName(v[0])
+		default:
+			g.layers = slices.Insert(g.layers, 0, Layer{Type: awsName(v[0])})
 		}
 	}
 }
@@ -49,7 +54,7 @@ func (g *extractor) text(s string, depth int) {
 	before, pure := len(g.layers), s[0] == '{' || s[0] == '['
 	g.objects(s, depth, !pure || depth > 0)
 	if !pure || len(g.layers) == before {
-		g.add(Layer{Message: s, Status: statusIn(s), quoted: depth > 0})
+		g.add(Layer{Message: s, Status: statusIn(s), Reason: stopIn(s), quoted: depth > 0})
 	}
 }
 
@@ -80,6 +85,7 @@ const lead = 40
 // object adds the object at the cursor; l is what is known of it already. Its children are added before it:
 // the innermost comes first.
 func (g *extractor) object(c *cursor, l Layer, depth int) {
+	inner := len(g.layers)
 	c.i++ // the brace
 	for c.space() && c.s[c.i] != '}' {
 		if c.s[c.i] == ',' {
@@ -98,6 +104,11 @@ func (g *extractor) object(c *cursor, l Layer, depth int) {
 	}
 	if c.i < len(c.s) && c.s[c.i] == '}' {
 		c.i++
+	}
+	for i := range g.layers[inner:] { // {"statusCode":400,"responseBody":"{…}"}
+		if cause := &g.layers[inner+i]; cause.quoted && cause.Status == 0 {
+			cause.Status = l.Status
+		}
 	}
 	setIfEmpty(&l.Message, l.title)
 	l.title = ""

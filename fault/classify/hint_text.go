@@ -88,27 +88,42 @@ func trimFillers(s string) string {
 	}
 }
 
-// textInstant reads "resets at 2026-05-15T15:00:00Z", and Anthropic's "regain access on 2026-12-01 at 00:00
-// UTC".
+// textInstant reads "resets at 2026-05-15T15:00:00Z", the same in Go's form with an offset, and Anthropic's "regain
+// access on 2026-12-01 at 00:00 UTC". An instant without a zone is none.
 func textInstant(s string, clock, now time.Time) time.Time {
 	if !strings.Contains(s, "20") { // the century
 		return time.Time{}
 	}
-	for _, ask := range [...]string{"reset at ", "resets at "} {
-		if _, rest, ok := strings.Cut(s, ask); ok {
-			word, _, _ := strings.Cut(rest[:min(len(rest), 40)], " ")
-			if t, err := time.Parse(time.RFC3339, strings.TrimRight(word, ".,;)")); err == nil {
+	for _, ask := range words().instants {
+		_, rest, ok := strings.Cut(s, ask+" ")
+		if !ok {
+			continue
+		}
+		for _, layout := range [...]string{"2006-01-02T15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST", "2006-01-02 at 15:04 MST"} {
+			if t, ok := parsePrefix(layout, rest); ok {
 				return localInstant(t, clock, now)
 			}
 		}
 	}
-	const layout = "2006-01-02 at 15:04 UTC"
-	if _, rest, ok := strings.Cut(s, "regain access on "); ok && len(rest) >= len(layout) {
-		if t, err := time.Parse(layout, rest[:len(layout)]); err == nil {
-			return localInstant(t, clock, now)
+	return time.Time{}
+}
+
+// parsePrefix parses an instant at the start of a text: as many words as its layout has. The only zones that are
+// known by their names are UTC and GMT.
+func parsePrefix(layout, s string) (time.Time, bool) {
+	s = s[:min(len(s), 40)]
+	word, end := 0, 0
+	for ; end < len(s); end++ {
+		if s[end] == ' ' {
+			if word == strings.Count(layout, " ") {
+				break
+			}
+			word++
 		}
 	}
-	return time.Time{}
+	t, err := time.Parse(layout, strings.TrimRight(s[:end], ".,;)"))
+	zone, _ := t.Zone()
+	return t, err == nil && (!strings.HasSuffix(layout, "MST") || zone == "UTC" || zone == "GMT")
 }
 
 // wordsLimit is how much of a message is searched for waits without a number, in bytes. They stand at its start or

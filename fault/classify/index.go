@@ -150,7 +150,7 @@ const advertised = 30
 
 // matches reports whether the rule's conditions beside its name hold.
 func (r *rule) matches(status int, l Layer) bool {
-	return (r.status == 0 || r.status == status) && r.inForm(l) && (len(r.phrases) == 0 || containsPhrases(l.claims, r.phrases))
+	return (r.status == 0 || r.status == status || r.status == l.Status) && r.inForm(l) && (len(r.phrases) == 0 || containsPhrases(l.claims, r.phrases))
 }
 
 // inForm reports whether a number in the rule counts in an error of this form.

@@ -25,10 +25,24 @@ func judgeContext(e Evidence) (Ruling, bool) {
 func judgeName(e Evidence) (Ruling, bool) {
 	for _, l := range e.Layers {
 		if r, ok := byName(allRules().names, e, l); ok {
+			if said, ok := e.overrulesClass(l, r); ok {
+				return said, true
+			}
 			return r, true
 		}
 	}
 	return judgeHeader(e)
+}
+
+// overrulesClass returns what a sentence says that stands behind the class of an SDK's error, whose name is all that
+// is known of it: "ServiceUnavailableError: the context length is exceeded" is no outage.
+func (e Evidence) overrulesClass(l Layer, class Ruling) (Ruling, bool) {
+	if l.Code != "" || l.Type != "" || l.Reason != "" || !fault.Transient.Has(class.Kind) {
+		return Ruling{}, false
+	}
+	return allRules().texts.match(l.claims, func(r *rule) bool {
+		return finalKinds.Has(r.Kind) && r.Sure >= serverProof && !r.Guessed && e.objection(l, r) == ""
+	})
 }
 
 // judgeBroadName decides by a broad name, or by a weak one where no status says more: in a stream, or in a
@@ -50,6 +64,9 @@ func judgeBroadName(e Evidence) (Ruling, bool) {
 	}
 	return Ruling{}, false
 }
+
+// finalKinds are the kinds that a sentence behind the class of a passing error may prove.
+const finalKinds fault.Set = 1<<fault.Quota | 1<<fault.Auth | 1<<fault.Refused | 1<<fault.Invalid | 1<<fault.TooLong
 
 // byName looks up a layer's code, type and reason, in this order. A message that stands alone is searched
 // for names: some relays keep nothing else.
@@ -137,6 +154,9 @@ func judgeText(e Evidence) (Ruling, bool) {
 			return r, true
 		}
 		if r, ok := allRules().texts.match(l.claims, func(r *rule) bool { return e.objection(l, r) == "" }); ok {
+			if spent, ok := e.spentByName(l); ok && r.Kind == fault.RateLimited {
+				return spent, true
+			}
 			return r, true
 		}
 		if r, ok := judgeOverlong(l, e.Status); ok {
@@ -151,13 +171,33 @@ func judgeText(e Evidence) (Ruling, bool) {
 func judgeNameText(e Evidence) (Ruling, bool) {
 	for _, l := range e.Layers {
 		for _, name := range [...]string{l.Code, l.Type, l.Reason} {
-			if name == "" || len(name) > 128 {
-				continue
-			}
-			if r, ok := allRules().texts.match(fold(name), func(r *rule) bool { return e.objection(l, r) == "" }); ok {
-				r.Guessed = true
+			if r, ok := e.readName(l, name); ok {
 				return r, true
 			}
+		}
+	}
+	return Ruling{}, false
+}
+
+// readName reads a name like a text.
+func (e Evidence) readName(l Layer, name string) (Ruling, bool) {
+	if name == "" || len(name) > 128 {
+		return Ruling{}, false
+	}
+	r, ok := allRules().texts.match(fold(name), func(r *rule) bool { return e.objection(l, r) == "" })
+	r.Guessed = true
+	return r, ok
+}
+
+// spentByName returns what a name that no table has says about money or a window: organization_quota_exceeded is more
+// precise than the text "rate limit reached" beside it.
+func (e Evidence) spentByName(l Layer) (Ruling, bool) {
+	for _, name := range [...]string{l.Code, l.Type} {
+		if len(rulesNamed(allRules().broadNames, name))+len(rulesNamed(allRules().weakNames, name)) > 0 {
+			continue
+		}
+		if r, ok := e.readName(l, name); ok && r.Kind == fault.Quota {
+			return r, true
 		}
 	}
 	return Ruling{}, false

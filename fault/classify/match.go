@@ -49,8 +49,12 @@ func phrasesLen(folded string, phrases []phrase) int {
 	return end
 }
 
-// claimsOf returns a folded text without what it denies: "not your usage limit".
-func claimsOf(folded string) string {
+// claimsOf returns a message folded, without what it denies, "not your usage limit", and without the paths and queries
+// of its URLs: a link to a page about billing says nothing of what failed.
+func claimsOf(message, folded string) string {
+	if strings.Contains(message, "://") {
+		folded = fold(withoutPaths(message))
+	}
 	if !strings.Contains(folded, "not ") && !strings.Contains(folded, "unaffected") {
 		return folded
 	}
@@ -67,6 +71,33 @@ func claimsOf(folded string) string {
 	}
 	return folded
 }
+
+// hostLabels is how much of a URL's host is kept, in labels from its end: it may name the vendor.
+const hostLabels = 3
+
+// withoutPaths returns a text in which each URL is only the end of its host.
+func withoutPaths(s string) string {
+	var b strings.Builder
+	for {
+		at := strings.Index(s, "://")
+		if at < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		url := s[at+len("://"):]
+		if end := strings.IndexAny(url, " \n\r\t\"'`<>(){}\\,"); end >= 0 {
+			url = url[:end]
+		}
+		host := url[:len(url)-len(strings.TrimLeft(url, hostBytes))]
+		labels := strings.Split(host, ".")
+		b.WriteString(strings.TrimRight(s[:at], hostBytes)) // without the scheme
+		b.WriteString(strings.Join(labels[max(0, len(labels)-hostLabels):], "."))
+		s = s[at+len("://")+len(url):]
+	}
+}
+
+// hostBytes are the bytes of a host, and of a scheme.
+const hostBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-"
 
 // phraseIndex finds rules by the first bytes of the word that they start with.
 type phraseIndex struct {

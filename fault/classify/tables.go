@@ -17,10 +17,10 @@ var tableFiles embed.FS
 
 // order is the tables by precedence: where two have a text in common, the earlier one decides. Texts of many vendors
 // come last. The table failures is asked by itself.
-const order = `images anthropic anthropic-codes openai azure gemini bedrock ollama lmstudio openrouter groq mistral deepseek xai cerebras
+const order = `images anthropic anthropic-codes openai oauth azure gemini bedrock ollama lmstudio openrouter groq mistral deepseek xai cerebras
 	together fireworks kimi qwen zhipu minimax ark copilot cohere baidu stops vllm relay conflicts active downloads grpc workers-ai cloudflare page
 	chinese non-json runtimes limits common network curl wording word-pairs plans chinese-words asian-words german-words
-	romance-words russian-words failure-words sizes requests gateway-texts status`
+	romance-words russian-words failure-words away sizes requests gateway-texts status`
 
 // table is what the rows of one table have in common.
 type table struct {

@@ -19,7 +19,7 @@ var wordsFile string
 type vocabulary struct {
 	failing, statusNames, fields, causes, amountNouns []string
 	denied, echoes                                    []string
-	asks, asking, prepositions, fillers               []string
+	asks, asking, prepositions, fillers, instants     []string
 	remaining, asksAbroad                             []string
 	units, unitsAbroad, fieldUnits, amounts           []timeWord
 	reasons                                           [fault.Canceled + 1]string // of kinds
@@ -46,7 +46,7 @@ func parseWords(file, text string) (*vocabulary, error) {
 	lists := map[string]*[]string{
 		"failing": &v.failing, "status": &v.statusNames, "field": &v.fields, "cause": &v.causes, "amount-noun": &v.amountNouns,
 		"ask": &v.asks, "asking": &v.asking, "preposition": &v.prepositions, "filler": &v.fillers,
-		"remaining": &v.remaining, "ask-abroad": &v.asksAbroad,
+		"instant": &v.instants, "remaining": &v.remaining, "ask-abroad": &v.asksAbroad,
 		"denied": &v.denied, "echo": &v.echoes,
 	}
 	spans := map[string]*[]timeWord{"unit": &v.units, "unit-abroad": &v.unitsAbroad, "field-unit": &v.fieldUnits, "amount": &v.amounts}
