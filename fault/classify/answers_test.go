@@ -50,7 +50,7 @@ func answerLine(id string, f *fault.Error) string {
 
 func TestClassifier_AnswersStayAsTheyAre(t *testing.T) {
 	var got strings.Builder
-	for _, file := range [][]byte{gathered, reports, unseen} {
+	for _, file := range [][]byte{gathered, reports, causes, unseen} {
 		for _, s := range readSpecimens(t, file) {
 			got.WriteString(answerLine(s.ID, s.classify()))
 		}

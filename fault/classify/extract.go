@@ -29,8 +29,8 @@ type extractor struct {
 	clock, now time.Time // the provider's time, and ours
 }
 
-// headers adds the error names that some providers state in a header: they are the type of the body's error, if that
-// states none.
+// headers adds the error names that some providers state in a header: they are the type of the body's error,
+// if that states none.
 func (g *extractor) headers(h http.Header) {
 	if len(h) == 0 {
 		return

@@ -88,8 +88,8 @@ func trimFillers(s string) string {
 	}
 }
 
-// textInstant reads "resets at 2026-05-15T15:00:00Z", the same in Go's form with an offset, and Anthropic's "regain
-// access on 2026-12-01 at 00:00 UTC". An instant without a zone is none.
+// textInstant reads "resets at 2026-05-15T15:00:00Z", the same in Go's form with an offset, and Anthropic's
+// "regain access on 2026-12-01 at 00:00 UTC". An instant without a zone is none.
 func textInstant(s string, clock, now time.Time) time.Time {
 	if !strings.Contains(s, "20") { // the century
 		return time.Time{}
@@ -108,8 +108,8 @@ func textInstant(s string, clock, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// parsePrefix parses an instant at the start of a text: as many words as its layout has. The only zones that are
-// known by their names are UTC and GMT.
+// parsePrefix parses an instant at the start of a text: as many words as its layout has. The only zones that
+// are known by their names are UTC and GMT.
 func parsePrefix(layout, s string) (time.Time, bool) {
 	s = s[:min(len(s), 40)]
 	word, end := 0, 0

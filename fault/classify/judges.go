@@ -34,8 +34,8 @@ func judgeName(e Evidence) (Ruling, bool) {
 	return judgeHeader(e)
 }
 
-// overrulesClass returns what a sentence says that stands behind the class of an SDK's error, whose name is all that
-// is known of it: "ServiceUnavailableError: the context length is exceeded" is no outage.
+// overrulesClass returns what a sentence says that stands behind the class of an SDK's error, whose name is
+// all that is known of it: "ServiceUnavailableError: the context length is exceeded" is no outage.
 func (e Evidence) overrulesClass(l Layer, class Ruling) (Ruling, bool) {
 	if l.Code != "" || l.Type != "" || l.Reason != "" || !fault.Transient.Has(class.Kind) {
 		return Ruling{}, false
@@ -189,8 +189,8 @@ func (e Evidence) readName(l Layer, name string) (Ruling, bool) {
 	return r, ok
 }
 
-// spentByName returns what a name that no table has says about money or a window: organization_quota_exceeded is more
-// precise than the text "rate limit reached" beside it.
+// spentByName returns what a name that no table has says about money or a window: organization_quota_exceeded
+// is more precise than the text "rate limit reached" beside it.
 func (e Evidence) spentByName(l Layer) (Ruling, bool) {
 	for _, name := range [...]string{l.Code, l.Type} {
 		if len(rulesNamed(allRules().broadNames, name))+len(rulesNamed(allRules().weakNames, name)) > 0 {

@@ -49,8 +49,8 @@ func phrasesLen(folded string, phrases []phrase) int {
 	return end
 }
 
-// claimsOf returns a message folded, without what it denies, "not your usage limit", and without the paths and queries
-// of its URLs: a link to a page about billing says nothing of what failed.
+// claimsOf returns a message folded, without what it denies, "not your usage limit", and without the paths
+// and queries of its URLs: a link to a page about billing says nothing of what failed.
 func claimsOf(message, folded string) string {
 	if strings.Contains(message, "://") {
 		folded = fold(withoutPaths(message))

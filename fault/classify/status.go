@@ -84,8 +84,8 @@ func introducesStatus(before, behind string, n int) bool {
 	return slices.ContainsFunc(words().statusNames, func(w string) bool { return strings.HasSuffix(word, w) })
 }
 
-// stopIn returns the reason that a text states for the end of an answer, as a name: "Unhandled stop reason: abort";
-// "": none.
+// stopIn returns the reason that a text states for the end of an answer, as a name: "Unhandled stop reason:
+// abort"; "": none.
 func stopIn(s string) string {
 	s = s[:min(len(s), textLimit)]
 	for _, before := range [...]string{"stop reason: ", "stop_reason: ", "finish_reason: ", "finish reason: "} {
