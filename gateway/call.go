@@ -317,6 +317,9 @@ func (c *call) bound(p *policy.Policy) string {
 		return " (the gateway's policy waits " + text.Duration(p.MaxRetryAfter) + " at most where the provider asks for a wait)"
 	case !tooLong && stop != policy.OverBudget:
 	case p.MaxWait == 0 || c.maxWait < p.MaxWait:
+		if c.info.Side != "" {
+			return " (" + c.info.Side + ": the agent goes on without an answer after " + text.Duration(c.maxWait) + ")"
+		}
 		return " (the request allows " + text.Duration(c.maxWait) + " of waiting)"
 	default:
 		return " (the gateway's policy allows " + text.Duration(p.MaxWait) + " of waiting)"

@@ -58,6 +58,7 @@ type Call struct {
 	API      string    // the dialect's name: "openai-responses"
 	Upstream string    // the name of the one where it is
 	Model    string    // that is asked for there: the request's, unless a fallback names another; "": none is named
+	Side     string    // what the agent asks beside its turn, such as "memory": it goes on without an answer; "": it is none of those
 	Stream   bool      // the answer is to be streamed
 	Began    time.Time // when it arrived
 	Parent   string    // the client's traceparent header (W3C Trace Context); "": none

@@ -376,10 +376,13 @@ func (in *intake) credentialFor(up *upstream) string {
 	return in.credential
 }
 
-// readMaxWait reads the longest wait that the client allows; false: it is answered with an error.
+// readMaxWait reads the longest wait that the client allows; false: it is answered with an error. A client that does
+// not say so may be known to go on without this answer.
 func (c *call) readMaxWait() bool {
 	v := c.r.Header[preamble.MaxWait]
 	if len(v) == 0 {
+		side := c.client().SideRequest(c.eachPart)
+		c.info.Side, c.maxWait = side.What, side.Tried
 		return true
 	}
 	var err error

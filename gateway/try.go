@@ -274,6 +274,9 @@ const (
 	shortestStay = 4*time.Minute + 30*time.Second
 )
 
+// triesOfASide is how many waits fit into the time for which an agent tries a side request: it asks that often too.
+const triesOfASide = 6
+
 // longestWait returns the bound of the waits of a client that stayed that long; 0: none.
 func longestWait(stayed time.Duration) time.Duration {
 	if stayed < shortestStay {
@@ -287,6 +290,9 @@ func longestWait(stayed time.Duration) time.Duration {
 func (s *sharedRequest) patience() policy.Policy {
 	p := *s.failover.settings.policy
 	longest := longestWait(s.leader.stayed)
+	if s.leader.info.Side != "" {
+		longest = s.leader.maxWait / triesOfASide
+	}
 	if longest > 0 && p.Retries == policy.Unlimited && (p.Backoff.Max == 0 || p.Backoff.Max > longest) {
 		p.Backoff.Max = longest
 	}

@@ -69,25 +69,19 @@ var signs = [...]struct {
 	{`:"You are Cline, an AI coding agent`, Cline},
 }
 
-// longestSign is what is kept of a part for a sign that continues in the next one.
-const longestSign = 64
-
 // WithBody returns the client with the agent that the body of its request tells, for those whose User-Agent is
 // that of an SDK. each calls its argument with the parts of the body until it returns false.
 func (c Client) WithBody(each func(func(part []byte) (more bool)) bool) Client {
 	if a := c.Program(); a != OtherClient && a != VercelSDK {
 		return c
 	}
-	var seam []byte // the end of the last part and the beginning of this one
-	each(func(part []byte) (more bool) {
-		seam = append(seam, part[:min(len(part), longestSign)]...)
+	finds(each, func(part []byte) bool {
 		for _, sign := range signs {
-			if bytes.Contains(part, []byte(sign.text)) || bytes.Contains(seam, []byte(sign.text)) {
+			if bytes.Contains(part, []byte(sign.text)) {
 				c.Told = sign.is
 			}
 		}
-		seam = append(seam[:0], part[max(0, len(part)-longestSign):]...)
-		return c.Told == OtherClient
+		return c.Told != OtherClient
 	})
 	return c
 }

@@ -144,6 +144,10 @@ func failure(log *slog.Logger, e *gateway.Event, failed turn.Error) {
 	case stop == policy.Final && failed.Fault.Status != 0:
 		log.Info("request refused", "status", failed.Fault.Status)
 	default:
+		if c := &e.Call; c.Side != "" {
+			waited(log, failed.Retries, failed.Waited).Warn("gave up", "reason", string(stop), "for", c.Side, "do", "nothing: the agent goes on without this answer")
+			return
+		}
 		waited(log, failed.Retries, failed.Waited).Error("gave up", "reason", string(stop), "do", advice(e, failed))
 	}
 }
