@@ -38,13 +38,40 @@ func passThroughPolicy() policy.Policy {
 	}
 }
 
+// untilBack is for a request without which a program does not begin: it waits until the upstream is back, as the answer
+// that is asked for next would.
+func untilBack(p policy.Policy) policy.Policy {
+	held := passThroughPolicy()
+	held.Retries, held.MaxWait = policy.Unlimited, untilBackLimit
+	held.Backoff.Steps = append(held.Backoff.Steps, 5*time.Second)
+	if p.MaxWait > 0 {
+		held.MaxWait = min(held.MaxWait, p.MaxWait)
+	}
+	return held
+}
+
+// untilBackLimit bounds such a wait: no page shows it, and nothing keeps its client alive.
+const untilBackLimit = 10 * time.Minute
+
+// comesFirst reports whether a request is the one with which `ollama run` begins. Other clients ask for a model's
+// details to show them, and rather have an error.
+func comesFirst(r *http.Request) bool {
+	return strings.HasSuffix(r.URL.Path, "/api/show") && strings.HasPrefix(r.UserAgent(), "ollama/")
+}
+
 // briefRetries retries a request once it has failed, for as long as passThroughPolicy says, tries included: a client may
 // have a limit of its own, and retries when it gets the failure. Its repetitions are sent once.
-type briefRetries struct{ *transport.Transport }
+type briefRetries struct {
+	*transport.Transport
+	policy policy.Policy // of the upstream
+}
 
 // RoundTrip implements http.RoundTripper.
 func (b briefRetries) RoundTrip(req *http.Request) (*http.Response, error) {
 	t, began := *b.Transport, time.Now()
+	if comesFirst(req) && b.policy.Retries > 0 {
+		t.Retry.Policy = untilBack(b.policy)
+	}
 	if limit := clientLimit(req.Header); limit > 0 {
 		t.Retry.Policy.MaxWait = min(t.Retry.Policy.MaxWait, limit/2)
 	}
@@ -76,7 +103,7 @@ func (g *Gateway) newPassThrough(s *setup, up *upstream) *httputil.ReverseProxy 
 			Base: up.transport, Faults: s.faultsOf(up), Relays: true,
 			Retry:  retry.Retrier{Policy: passThroughPolicy()},
 			Limits: up.Limits.perTry(),
-		}},
+		}, *up.Policy},
 		FlushInterval:  -1,
 		ErrorLog:       log.New(io.Discard, "", 0),      // the client sees an answer that breaks off
 		Rewrite:        func(*httputil.ProxyRequest) {}, // passThrough has done it

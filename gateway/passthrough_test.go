@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,6 +60,51 @@ func TestPassThrough_BoundedRetriesThenTheUpstreamsAnswer(t *testing.T) {
 			g.ServeHTTP(rec, req)
 			if tries != tt.tries || rec.status != 503 || rec.header.Get("X-Own") != "yes" || time.Since(begun) > 5*time.Second {
 				t.Errorf("%s %s: %d tries, status %d %v after %v", tt.method, tt.path, tries, rec.status, rec.header, time.Since(begun))
+			}
+		})
+	}
+}
+
+// `ollama run` asks for the model's details before it asks for an answer.
+func TestPassThrough_OllamaRunWaitsForTheModelsDetails(t *testing.T) {
+	const cli = "ollama/0.17.4 (amd64 linux) Go/go1.25.1"
+	brief := policy.Patient()
+	brief.MaxWait = time.Minute
+	tests := []struct {
+		name, path, agent string
+		policy            policy.Policy
+		away              time.Duration
+		status            int
+		least, most       time.Duration
+	}{
+		{"run", "/api/show", cli, policy.Patient(), 3 * time.Minute, 200, 3 * time.Minute, 3*time.Minute + 6*time.Second},
+		{"run, a named upstream", "/ollama/api/show", cli, policy.Patient(), time.Minute, 200, time.Minute, time.Minute + 6*time.Second},
+		{"run, for longer than it is held", "/api/show", cli, policy.Patient(), time.Hour, 502, 9 * time.Minute, 10 * time.Minute},
+		{"run, a policy of a minute", "/api/show", cli, brief, time.Hour, 502, 50 * time.Second, time.Minute},
+		{"run, a policy without retries", "/api/show", cli, policy.Policy{}, time.Hour, 502, 0, 5 * time.Second},
+		{"list", "/api/tags", cli, policy.Patient(), time.Hour, 502, 0, 5 * time.Second},
+		{"another client", "/api/show", "node", policy.Patient(), time.Hour, 502, 0, 5 * time.Second},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			g := newGateway(t, gateway.Config{Policy: tt.policy, Base: roundTrip(func(req *http.Request) (*http.Response, error) {
+				if time.Since(begun) < tt.away {
+					return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+				}
+				return says(200, `{"capabilities":["completion"]}`)(req)
+			})})
+			resp, err := pass(t, inProcess(g), "POST", tt.path, "User-Agent", tt.agent)
+			if err != nil {
+				t.Fatalf("%s: %v", tt.name, err)
+			}
+			body, _ := io.ReadAll(resp.Body)
+			took := time.Since(begun)
+			if resp.StatusCode != tt.status || took < tt.least || took > tt.most {
+				t.Errorf("%s: got status %d after %v, want %d after %v to %v; %s", tt.name, resp.StatusCode, took, tt.status, tt.least, tt.most, body)
+			}
+			if want := `{"error":"ridethrough: `; tt.status != 200 && !strings.HasPrefix(string(body), want) {
+				t.Errorf("%s: got %s, want Ollama's form %s", tt.name, body, want)
 			}
 		})
 	}
