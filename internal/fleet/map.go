@@ -81,7 +81,7 @@ type entry[V any] struct {
 type owner struct {
 	id      string
 	entries list.List // in the order in which they came
-	known   int64     // of its puts, as far as all before are known
+	known   int64     // of its puts, as far as all before are known; below 0: nothing that lives was asked for
 	asks    time.Time // from then on it is sent all that lives
 }
 
@@ -185,6 +185,9 @@ func (e *entry[V]) shown() Entry[V] {
 func (m *Map[V]) owner(id string) *owner {
 	if m.owners[id] == nil {
 		m.owners[id] = &owner{id: id}
+		if m.Outlives {
+			m.owners[id].known = -1 // it is asked also for what has outlived others
+		}
 	}
 	return m.owners[id]
 }

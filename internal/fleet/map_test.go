@@ -253,6 +253,36 @@ func TestMap_EntriesGoWithTheirOwnerOrOutliveIt(t *testing.T) {
 	}
 }
 
+// A replica that has put nothing itself tells a newcomer what has outlived its owner, whichever of them is first by name.
+func TestMap_NewcomerLearnsWhatHasOutlivedItsOwnerFromOneThatHasPutNothing(t *testing.T) {
+	for _, newcomer := range []string{"a", "z"} {
+		synctest.Test(t, func(t *testing.T) {
+			network := new(fleet.Network)
+			start := func(id string) (*fleet.Fleet, *fleet.Map[int]) {
+				f := fleet.Join(fleet.Config{Name: "main", ID: id, Transport: network.Connect(id)})
+				t.Cleanup(f.Close)
+				return f, fleet.NewMap(f, "map", fleet.Options[int]{MaxTTL: time.Hour, OfOne: 10, OfAll: 10, Outlives: true})
+			}
+			gone, entries := start("gone")
+			start("other")
+			time.Sleep(5 * time.Second)
+			entries.Put("k", 1, time.Hour)
+			time.Sleep(5 * time.Second)
+			gone.Close()
+			time.Sleep(5 * time.Second)
+			_, learned := start(newcomer)
+			time.Sleep(5 * time.Second)
+			var got []string
+			for _, e := range learned.All() {
+				got = append(got, fmt.Sprintf("%s:%s@%d", e.Key, e.Owner, e.Value))
+			}
+			if strings.Join(got, " ") != "k:gone@1" {
+				t.Errorf("newcomer %s: got %v, want [k:gone@1]", newcomer, got)
+			}
+		})
+	}
+}
+
 // Both sides of a partition continue, and agree afterwards: the later version holds, or the greater value.
 func TestMap_SidesOfAPartitionAgreeAfterIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

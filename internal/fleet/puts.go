@@ -69,7 +69,7 @@ func (f *Fleet) sendAlive() {
 		} else {
 			f.sendBatches("all", all)
 		}
-		if sent > 0 {
+		if sent >= 0 {
 			s.Heads[kind] = sent
 		}
 	}

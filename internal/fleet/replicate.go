@@ -47,7 +47,7 @@ func (b batch) parts() (all []batch) {
 
 // replicated is a Map.
 type replicated interface {
-	unsent() (kind string, sent int64, parts []batch) // which are sent now, and how many puts there are with them
+	unsent() (kind string, sent int64, parts []batch) // which are sent now, and how many puts there are with them; below 0: nothing is known here
 	whole(asker string) []batch                       // nil: the asker was sent it a moment ago
 	misses(from string, sent int64) bool              // reports whether not all puts of a replica are known
 	take(from string, b batch)
@@ -71,7 +71,10 @@ func (m *Map[V]) unsent() (kind string, sent int64, parts []batch) {
 		}
 		m.pending, m.sent, parts = nil, b.To, b.parts()
 	}
-	return m.kind, m.sent, parts
+	if sent = m.sent; sent == 0 && (m.n == 0 || !m.Outlives) {
+		sent = -1
+	}
+	return m.kind, sent, parts
 }
 
 // sent returns the entry as it is sent.
@@ -81,9 +84,10 @@ func (e *entry[V]) sent(owner string, now time.Time) put {
 	return p
 }
 
-// whole has this replica's own entries and, of the first that lives, everything that has outlived its owner.
+// whole has this replica's own entries and, of the first one that can give them, those that have outlived their owner.
 func (m *Map[V]) whole(asker string) []batch {
 	s := m.fleet.Status()
+	givers := slices.DeleteFunc(s.Members, func(id string) bool { return id == asker })
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now, to := m.fleet.Clock.Now(), m.owner(asker)
@@ -96,7 +100,7 @@ func (m *Map[V]) whole(asker string) []batch {
 		switch {
 		case id == s.ID:
 			of = ""
-		case !m.Outlives || s.Members[0] != s.ID || slices.Contains(s.Members, id):
+		case !m.Outlives || givers[0] != s.ID || id == asker || slices.Contains(givers, id):
 			continue
 		}
 		for at := m.owners[id].entries.Front(); at != nil; at = at.Next() {
