@@ -65,7 +65,6 @@ var house = []row{
 	{floor: 2, path: "council", uses: "agent internal/text internal/route fault fault/classify breaker llm policy retry turn wire"},
 	{floor: 2, path: "store/internal/limit"},
 	{floor: 2, path: "store", uses: "store/internal/limit"},
-	{floor: 2, path: "internal/largevalue", uses: "store"},
 	{floor: 2, path: "store/storetest", uses: "store", parts: "github.com/google/go-cmp"},
 	{
 		floor: 2, path: "store/bolt", uses: "internal/disk store store/internal/limit",
@@ -87,11 +86,11 @@ var house = []row{
 	{floor: 3, path: "internal/operation/access"},
 	{floor: 3, path: "internal/operation/metrics", parts: "github.com/prometheus/client_golang"},
 	{floor: 3, path: "internal/operation/tenant", uses: "ratelimit internal/operation/access internal/operation/metrics"},
-	{floor: 3, path: "internal/operation/replica", uses: "breaker gateway internal/clock internal/fleet internal/largevalue internal/operation/tenant store"},
+	{floor: 3, path: "internal/operation/replica", uses: "breaker gateway internal/clock internal/fleet internal/operation/tenant store"},
 	{floor: 3, path: "internal/lab/simulator", uses: "internal/api internal/api/anthropic internal/api/bedrock internal/api/cohere internal/api/gemini internal/api/lmstudio internal/api/ollama internal/api/openai"},
 	{floor: 3, path: "llm/llmtest", uses: "fault fault/classify llm policy retry transport internal/lab/simulator"},
 	{floor: 3, path: "internal/terminal/printable"},
-	{floor: 3, path: "internal/operation/history", uses: "internal/disk internal/largevalue internal/text internal/latency breaker fault gateway retry store transport turn"},
+	{floor: 3, path: "internal/operation/history", uses: "internal/disk internal/fleet internal/text internal/latency breaker fault gateway retry transport turn"},
 	{floor: 3, path: "internal/operation/notify", uses: "breaker internal/operation/history internal/terminal/printable internal/text fault fault/classify policy retry"},
 	{
 		floor: 3, path: "internal/operation/config", uses: "internal/text fault fault/classify policy gateway internal/sigv4 internal/operation/access internal/operation/notify internal/terminal/printable",

@@ -23,13 +23,6 @@ const (
 // Add counts a duration n times.
 func (t *Times) Add(d time.Duration, n uint32) { t.add(sizeOf(d), n) }
 
-// AddAll counts all durations of another histogram.
-func (t *Times) AddAll(other Times) {
-	for _, one := range other {
-		t.add(one.Size, one.N)
-	}
-}
-
 func (t *Times) add(at uint8, n uint32) {
 	for i := range *t {
 		if (*t)[i].Size == at {

@@ -284,34 +284,29 @@ func TestUpstreams_IncludeThoseOfTheHistory(t *testing.T) {
 	})
 }
 
-// In a fleet the incidents and figures are those of all gateways, by each id under which one of them knows an incident.
-func TestIncidents_AreThoseOfTheFleet(t *testing.T) {
+// In a fleet an incident says which other gateways have met it, and is found by each id under which one of them knows it.
+func TestIncidents_NameTheOtherGatewaysOfTheFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		network := new(fleet.Network)
+		join := func(id string) *fleet.Fleet {
+			f := fleet.Join(fleet.Config{Name: "main", ID: id, Transport: network.Connect(id)})
+			t.Cleanup(f.Close)
+			return f
+		}
 		_, first := measured(&fake{}, 3, 1)
-		_, second := measured(&fake{}, 4, 1)
-		f := fleet.Join(fleet.Config{Name: "main", ID: "gw-1", Transport: (&fleet.Network{}).Connect("gw-1")})
-		defer f.Close()
-		c := server.Config{
-			Log: slog.New(slog.DiscardHandler), Gateway: &fake{upstreams: []gateway.Health{{Name: "work"}}}, History: second, Fleet: f,
-			Shown: func() *history.History {
-				return history.Sum(time.Now(), history.Part{History: first, Name: "gw-0"}, history.Part{History: second, Name: "gw-1"})
-			},
-		}
-		s := server.New(c)
+		first.Share(join("gw-0"))
+		s, second := measured(&fake{}, 4, 1)
+		other := second.Incidents(time.Now())[0].ID
+		second.Share(join("gw-1"))
+		s, second = measured(&fake{}, 5, 1)
+		second.Share(join("gw-2"))
+		time.Sleep(5 * time.Second)
 		list := ask(s, request("GET", "/-/incidents", "")).Body.String()
-		if n := strings.Count(list, `"id"`); n != 1 || !strings.Contains(list, `"failures":7,`) || !strings.Contains(list, `"replicas":["gw-0","gw-1"]`) {
-			t.Errorf("got %s, want one incident with 7 failures at gw-0 and gw-1", list)
+		if n := strings.Count(list, `"kinds"`); n != 1 || !strings.Contains(list, `"failures":5,`) || !strings.Contains(list, `"elsewhere":[{"replica":"gw-0",`) || !strings.Contains(list, `{"replica":"gw-1","id":"`+other+`","upstream":"work",`) {
+			t.Errorf("got %s, want one incident with 5 failures, also met by gw-0 and gw-1", list)
 		}
-		own := second.Incidents(time.Now())[0].ID
-		if text := ask(s, request("GET", "/-/incidents/"+own, "")).Body.String(); !strings.Contains(text, `"failures":7,`) {
-			t.Errorf("by the id of the second gateway: got %s, want the same incident", text)
-		}
-		if text := ask(s, request("GET", "/-/upstreams/work", "")).Body.String(); !strings.Contains(text, `"saved":{"calls":2,"outages":1,`) {
-			t.Errorf("upstream: got %s, want two calls that were held", text)
-		}
-		c.Fleet = nil
-		if text := ask(server.New(c), request("GET", "/-/incidents", "")).Body.String(); strings.Contains(text, "replicas") {
-			t.Errorf("outside a fleet: got %s, want no replicas", text)
+		if text := ask(s, request("GET", "/-/incidents/"+other, "")).Body.String(); !strings.Contains(text, `"failures":5,`) {
+			t.Errorf("by the id of another gateway: got %s, want the same incident", text)
 		}
 	})
 }

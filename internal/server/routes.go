@@ -28,7 +28,7 @@ func (s *Server) route() {
 		replica = c.Fleet.ID
 	}
 	s.routes = append(s.routes, live.New(live.Config{
-		Gateway: c.Gateway, Replica: replica, Conversations: c.Conversations, History: c.History, Shown: c.Shown, Feed: c.Feed, Readers: s.readers,
+		Gateway: c.Gateway, Replica: replica, Conversations: c.Conversations, History: c.History, Feed: c.Feed, Readers: s.readers,
 		Log: c.Log, Version: c.Version, Token: s.needsToken(), Warnings: s.warnings, Vendor: c.Vendor, Choices: c.Choices,
 	}).Routes()...)
 	if c.Metrics != nil {

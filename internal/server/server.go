@@ -51,7 +51,6 @@ type Config struct {
 	Policies func() []Policy                     // what /-/policies shows; nil: nothing
 	Metrics  http.Handler                        // answers /-/metrics; nil: no metrics
 	History  *history.History                    // what was measured; nil: nothing is
-	Shown    func() *history.History             // what of that is shown, that of a fleet; nil: History
 	Vendor   func(upstream string) notify.Status // what its provider's status page says; nil: no page is read
 	Warnings func() []string                     // what /-/warnings shows besides the store's; nil: nothing
 	Frozen   func() string                       // names the loops of the program that have frozen, for /-/livez; "" and nil: none

@@ -91,8 +91,7 @@ func (c *conversations) Attach(ctx context.Context, to *server.Config, conf func
 	to.Conversations, to.Store = served, (&serverconversations.Health{Store: opened}).Current
 	to.Extensions = append(to.Extensions, served, council)
 	if dir == "" {
-		name := cmp.Or(conf().Fleet, config.DefaultFleet)
-		return keepHistory(ctx, to, name, opened, joinFleet(to, name, opened, end)), nil
+		return joinFleet(to, cmp.Or(conf().Fleet, config.DefaultFleet), opened, end), nil
 	}
 	stop := writeHistory(ctx, opened, to.History, end)
 	return func() { stop(); to.Audit.Close() }, nil

@@ -11,11 +11,9 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/breaker"
-	"github.com/ridethrough/ridethrough/internal/cli/command"
 	"github.com/ridethrough/ridethrough/internal/fleet"
 	"github.com/ridethrough/ridethrough/internal/fleet/sharing"
 	"github.com/ridethrough/ridethrough/internal/operation/config"
-	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/replica"
 	"github.com/ridethrough/ridethrough/internal/server"
 	"github.com/ridethrough/ridethrough/ratelimit"
@@ -42,6 +40,7 @@ func joinFleet(to *server.Config, name string, opened *background.Store, end fun
 		}
 	})
 	to.Fleet, to.Replica = f, replica.New(f, opened)
+	to.History.Share(f)
 	here := to.Share
 	to.Share = func(upstream string, base *url.URL, b *breaker.Breaker, limits *ratelimit.Table) func() {
 		// One name in all replicas. An upstream with another base URL is another. A secret in the URL is left out.
@@ -56,23 +55,6 @@ func joinFleet(to *server.Config, name string, opened *background.Store, end fun
 		link.Close()
 		end()
 	}
-}
-
-// keepHistory stores the gateway's history on the NATS servers of the store, and shows it with the histories of the
-// fleet's other gateways and of earlier processes. The returned function stops that and calls end, which closes the
-// store.
-func keepHistory(ctx context.Context, to *server.Config, name string, opened *background.Store, end func()) func() {
-	k := &history.Keeper{KV: opened, Name: name, Own: to.History, Log: to.Log}
-	if f := to.Fleet; f != nil {
-		k.ID, k.Members = f.ID, f.Members
-	} else {
-		host, _ := os.Hostname() // as in joinFleet
-		k.Name, k.ID = "alone-"+fleet.CleanName(host), fleet.NewID(host)
-		k.Members = func() []string { return []string{k.ID} }
-	}
-	to.Shown = k.Shown
-	stop := command.Background(context.WithoutCancel(ctx), k.Run)
-	return func() { stop(); end() }
 }
 
 const (

@@ -1,13 +1,10 @@
 package history_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
-	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
-	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/turn"
 )
@@ -39,33 +36,4 @@ func BenchmarkUpstream(b *testing.B) {
 	for b.Loop() {
 		w.Upstream("work", now)
 	}
-}
-
-// What it costs to show the incidents of ten gateways that have all seen the same forty, each of half an hour.
-func BenchmarkSum(b *testing.B) {
-	now := time.Now()
-	busy := &fault.Error{Kind: fault.Overloaded, Status: 529}
-	var parts []history.Part
-	for gateway := range 10 {
-		w := newWorld(nil, "")
-		for i := range 40 {
-			began := now.Add(time.Duration(i-40) * 4 * time.Hour)
-			for minute := range 30 {
-				at := began.Add(time.Duration(minute) * time.Minute)
-				w.Watch(new(tried(w.call(1, "m"), at, busy)))
-			}
-			w.Watch(new(tried(w.call(1, "m"), began.Add(time.Hour/2), nil)))
-		}
-		parts = append(parts, history.Part{History: w.History, Name: fmt.Sprint("r", gateway)})
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if n := len(history.Sum(now, parts...).Incidents(now)); n != 40 {
-			b.Fatalf("%d incidents, want 40", n)
-		}
-	}
-}
-
-func tried(c gateway.Call, at time.Time, f *fault.Error) gateway.Event {
-	return gateway.Event{At: at, Call: c, Try: retry.Try{N: 1, Start: at, Took: time.Second, Fault: f}}
 }

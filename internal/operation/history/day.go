@@ -69,21 +69,6 @@ func (d *day) count(n int64, add func(*quarter)) {
 	}
 }
 
-func (d *day) add(other day) {
-	for _, o := range other {
-		if o.N == 0 {
-			continue
-		}
-		d.count(o.N, func(q *quarter) {
-			q.OK += o.OK
-			q.Calls += o.Calls
-			q.Retries += o.Retries
-			q.Waited += o.Waited
-			q.First.AddAll(o.First)
-		})
-	}
-}
-
 func (d day) measure(now time.Time) (m Measured) {
 	var recent, before latency.Spectrum
 	last := quarterOf(now)

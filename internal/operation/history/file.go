@@ -25,10 +25,8 @@ type record struct {
 	Upstreams map[string]*upstream `json:"upstreams"`
 	Incidents []*incident          `json:"incidents"` // the oldest first
 
-	Learned map[string]*transport.Learned `json:"learned,omitempty"` // of the gateway's upstreams
-	Saved   time.Time                     `json:"saved,omitzero"`
-
-	Requests []Request `json:"requests,omitempty"` // in a file only, the oldest first
+	Learned  map[string]*transport.Learned `json:"learned,omitempty"`  // of the gateway's upstreams
+	Requests []Request                     `json:"requests,omitempty"` // the oldest first
 }
 
 // Open restores the history from a file. Without a path the history ends with the process. A damaged file is
@@ -83,7 +81,7 @@ func (h *History) read(text []byte) error {
 	if r.Upstreams != nil {
 		h.upstreams = r.Upstreams
 	}
-	h.incidents, h.saved, h.requests.all = r.Incidents, r.Saved, r.Requests
+	h.incidents, h.requests.all = r.Incidents, r.Requests
 	for name, l := range r.Learned {
 		if l != nil {
 			h.learned[name] = l
@@ -170,37 +168,29 @@ func (h *History) Persist(ctx context.Context) {
 
 // save writes the file if there are changes. After a failed write, the next save tries again.
 func (h *History) save() {
-	text, err := h.text(true)
+	text, err := h.text()
 	if text != nil {
 		err = disk.Write(h.path, text)
 	}
 	if err != nil {
-		h.unsaved()
 		h.log.Warn("history not saved", "file", h.path, "error", err)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.dirty = true
 	}
 }
 
-// unsaved makes the next text complete: the last one was not stored.
-func (h *History) unsaved() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.dirty = true
-}
-
-func (h *History) text(withRequests bool) ([]byte, error) {
+// text returns the content of the file; nil: nothing has changed.
+func (h *History) text() ([]byte, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.dirty {
 		return nil, nil
 	}
 	h.dirty = false
-	now := time.Now().UTC()
+	now := time.Now()
 	for _, u := range h.upstreams {
 		h.rest(u, now)
 	}
-	r := record{V: version, Born: h.born, Upstreams: h.upstreams, Incidents: h.incidents, Learned: h.learned, Saved: now}
-	if withRequests {
-		r.Requests = h.requests.all
-	}
-	return json.Marshal(r)
+	return json.Marshal(record{version, h.born, h.upstreams, h.incidents, h.learned, h.requests.all})
 }

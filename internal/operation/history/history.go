@@ -20,6 +20,7 @@ import (
 	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/fleet"
 	"github.com/ridethrough/ridethrough/retry"
 	"github.com/ridethrough/ridethrough/transport"
 	"github.com/ridethrough/ridethrough/turn"
@@ -53,8 +54,6 @@ type History struct {
 	born      time.Time // the start of the first process
 	started   time.Time // the start of this process
 	dirty     bool      // changed since the file was written
-	summed    bool      // it is a Sum
-	saved     time.Time // when it was saved, by the clock of its gateway; zero: unknown
 	upstreams map[string]*upstream
 	calls     map[callID]*call
 	incidents []*incident // the oldest first
@@ -62,6 +61,9 @@ type History struct {
 
 	waiting  waiting
 	requests requests
+
+	fleet  *fleet.Fleet          // nil: it is shared with none
+	shared *fleet.Map[Elsewhere] // by the ids of incidents
 }
 
 type upstream struct {

@@ -44,12 +44,14 @@ type Incident struct {
 	Clients     []Client  `json:"clients"`              // the callers' programs, the most calls first
 	Kinds       []Kind    `json:"kinds"`                // of the failures, the most frequent first
 	Message     string    `json:"message,omitzero"`     // of the first failure
-	Replicas    []string  `json:"replicas,omitempty"`   // of a fleet, that have seen it
-	IDs         []string  `json:"-"`                    // under which one of them knows it; nil: ID only
+
+	Elsewhere []Elsewhere `json:"elsewhere,omitempty"` // the same at other gateways of the fleet
 }
 
-// Is reports whether an id is that of the incident, at any gateway that has seen it.
-func (in *Incident) Is(id string) bool { return in.ID == id || slices.Contains(in.IDs, id) }
+// Is reports whether an id is that of the incident, at any gateway that has met it.
+func (in *Incident) Is(id string) bool {
+	return in.ID == id || slices.ContainsFunc(in.Elsewhere, func(e Elsewhere) bool { return e.ID == id })
+}
 
 // Client is a client program with the number of its calls that had to wait.
 type Client struct {
@@ -101,7 +103,6 @@ type incident struct {
 	Clients   map[string]int  `json:"clients,omitzero"`
 	Kinds     map[string]int  `json:"kinds"`
 	Message   string          `json:"message,omitzero"`
-	Known     []string        `json:"known,omitempty"` // of a fleet: "REPLICA/ID" of each gateway that has seen it
 
 	seen map[string]bool // callers, while it is open
 }
@@ -301,9 +302,6 @@ func (in *incident) failing() bool {
 // rest ends the runs of models without a recent try and without waiting calls: sooner if the upstream has answered
 // others since. Time before the start of this process does not count.
 func (h *History) rest(u *upstream, now time.Time) {
-	if h.summed {
-		return // the calls that wait are known to its parts
-	}
 	for model, r := range u.Runs {
 		if now.Sub(latest(r.Last, h.started)) > quietAfter(r.Last, u.Last) && !h.awaited(r, model) {
 			u.over(model, r.Last, false)
@@ -334,13 +332,6 @@ func (in *incident) view() Incident {
 		Began: in.Began.UTC().Truncate(time.Millisecond), Ended: in.Ended.UTC().Truncate(time.Millisecond),
 		Tries: in.Tries, Failures: in.Failures, Calls: in.Calls, Held: in.Held, Lost: in.Lost, Callers: in.Callers,
 		Clients: []Client{}, Kinds: []Kind{}, Message: in.Message,
-	}
-	for _, known := range in.Known {
-		replica, id, _ := strings.Cut(known, "/")
-		v.IDs = append(v.IDs, id)
-		if !slices.Contains(v.Replicas, replica) {
-			v.Replicas = append(v.Replicas, replica)
-		}
 	}
 	if in.Recovered {
 		v.RecoveredMs = max(1, in.Ended.Sub(in.Began).Milliseconds())

@@ -35,14 +35,14 @@ func (in *Incident) Report(now time.Time) string {
 	row("tries", "%d, of which %d failed", in.Tries, in.Failures)
 	row("calls", "%d had to wait: %d answered, %d not answered, %d waiting", in.Calls, in.Held, in.Lost, max(0, in.Calls-in.Held-in.Lost))
 	row("callers", "%d", in.Callers)
-	if len(in.Replicas) > 0 {
-		row("gateways", "%s", strings.Join(in.Replicas, ", "))
-	}
 	for _, c := range in.Clients {
 		if c.Name == "" {
 			c.Name = "unnamed client"
 		}
 		row("program", "%s, %d of the calls", c.Name, c.Calls)
+	}
+	for _, e := range in.Elsewhere {
+		row("also at", "%s since %s, %s", e.Replica, stamp(e.Began), text.Count(e.Calls, "call", "calls"))
 	}
 	b.WriteString("\n## Faults by kind\n\n| cause | kind | faults | share |\n|---|---|---|---|\n")
 	for _, k := range in.Kinds {

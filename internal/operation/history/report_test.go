@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/operation/history"
 )
 
 // report returns the report of the latest incident.
@@ -58,6 +59,15 @@ func TestIncident_Report(t *testing.T) {
 			t.Errorf("incident (-want +got)\n%s", diff)
 		}
 	})
+}
+
+func TestIncident_ReportNamesTheOtherGateways(t *testing.T) {
+	began := time.Date(2026, 11, 21, 20, 54, 1, 0, time.UTC)
+	in := history.Incident{Upstream: "work", Began: began, Ended: began.Add(time.Minute), Elsewhere: []history.Elsewhere{{Replica: "gw-1", Began: began, Calls: 1}, {Replica: "gw-2", Began: began.Add(time.Second), Calls: 12}}}
+	want := "- **callers:** 0\n- **also at:** gw-1 since 2026-11-21 20:54:01 UTC, 1 call\n- **also at:** gw-2 since 2026-11-21 20:54:02 UTC, 12 calls\n"
+	if got := in.Report(began.Add(time.Hour)); !strings.Contains(got, want) {
+		t.Errorf("report: got %s, want it to contain %s", got, want)
+	}
 }
 
 func TestIncident_ReportDistinguishesNetworkFailures(t *testing.T) {

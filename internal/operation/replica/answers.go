@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/fleet"
-	"github.com/ridethrough/ridethrough/internal/largevalue"
 	"github.com/ridethrough/ridethrough/store"
 )
 
@@ -33,8 +32,8 @@ const (
 	dropTime    = 5 * time.Second
 )
 
-func (a *answers) value(key string) largevalue.Value {
-	return largevalue.Value{KV: a.kv, Key: "answer-" + a.fleet.Name + "-" + key}
+func (a *answers) value(key string) large {
+	return large{a.kv, "answer-" + a.fleet.Name + "-" + key}
 }
 
 // Keep implements [gateway.Answers]. The replicas share the bound equally.
@@ -42,7 +41,7 @@ func (a *answers) Keep(ctx context.Context, key string, answer []byte, ttl time.
 	if err := a.reserve(key, len(answer), ttl); err != nil {
 		return err
 	}
-	if err := a.value(key).Save(ctx, answer, ttl); err != nil {
+	if err := a.value(key).save(ctx, answer, ttl); err != nil {
 		a.forget(key)
 		return fmt.Errorf("store answer of %d bytes: %w", len(answer), err)
 	}
@@ -75,8 +74,7 @@ func (a *answers) forget(key string) {
 }
 
 func (a *answers) Get(ctx context.Context, key string) ([]byte, error) {
-	answer, _, err := a.value(key).Load(ctx, 0)
-	return answer, err
+	return a.value(key).load(ctx)
 }
 
 func (a *answers) Drop(key string) {
@@ -84,6 +82,6 @@ func (a *answers) Drop(key string) {
 	a.fleet.Clock.AfterFunc(0, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), dropTime)
 		defer cancel()
-		_ = a.value(key).Delete(ctx) // it expires
+		_ = a.value(key).drop(ctx) // it expires
 	})
 }

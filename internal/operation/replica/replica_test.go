@@ -1,7 +1,9 @@
 package replica_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -271,13 +273,17 @@ func TestReplica_CloseEndsRequestsInProgress(t *testing.T) {
 	})
 }
 
+// keeping returns where a gateway alone in its fleet keeps answers.
+func keeping(t *testing.T, kv store.KV) gateway.Answers {
+	f := fleet.Join(fleet.Config{Name: "test", ID: "r1", Transport: new(fleet.Network).Connect("r1")})
+	t.Cleanup(f.Close)
+	return replica.New(f, kv).Fleet().Answers
+}
+
 // Answers are kept within a bound, for their time.
 func TestReplica_KeepsAnswersWithinABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		network := new(fleet.Network)
-		f := fleet.Join(fleet.Config{Name: "test", ID: "r1", Transport: network.Connect("r1")})
-		defer f.Close()
-		kept := replica.New(f, store.Memory()).Fleet().Answers
+		kept := keeping(t, store.Memory())
 		large := make([]byte, 5<<19)
 		keep := func(key string, want bool) {
 			t.Helper()
@@ -304,5 +310,67 @@ func TestReplica_KeepsAnswersWithinABound(t *testing.T) {
 		get("b", 0)
 		keep("d", true)
 		keep("e", true)
+	})
+}
+
+// An answer is stored in parts: what is read is whole, and nothing of one that was dropped or has expired stays.
+func TestReplica_AnswersLeaveNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kv := store.Memory()
+		kept := keeping(t, kv)
+		check := func(when string, want []byte, entries int) {
+			t.Helper()
+			got, err := kept.Get(t.Context(), "a")
+			if err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s: got %d bytes, %v, want %d", when, len(got), err, len(want))
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			n := 0
+			for e := range kv.Watch(ctx, "") {
+				if e.Value != nil {
+					n++
+				}
+			}
+			if n != entries {
+				t.Errorf("%s: %d entries, want %d", when, n, entries)
+			}
+		}
+		keep := func(answer []byte) {
+			t.Helper()
+			if err := kept.Keep(t.Context(), "a", answer, time.Minute); err != nil {
+				t.Fatalf("keep %d bytes: %v", len(answer), err)
+			}
+		}
+		long := bytes.Repeat([]byte("0123456789"), 10<<10) // of three parts
+		keep(long)
+		check("a long one", long, 4)
+		keep([]byte("short"))
+		check("a short one in its place", []byte("short"), 2)
+		kept.Drop("a")
+		time.Sleep(time.Second)
+		check("dropped", nil, 0)
+		keep(long)
+		time.Sleep(2 * time.Minute)
+		check("expired", nil, 0)
+	})
+}
+
+// away is a store of entries that does not answer.
+type away struct{ store.KV }
+
+func (away) Get(context.Context, string) (store.Entry, error) {
+	return store.Entry{}, store.ErrUnavailable
+}
+
+func TestReplica_StoreThatDoesNotAnswerIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := keeping(t, away{})
+		if _, err := kept.Get(t.Context(), "a"); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("get: %v, want ErrUnavailable", err)
+		}
+		if err := kept.Keep(t.Context(), "a", []byte("text"), time.Minute); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("keep: %v, want ErrUnavailable", err)
+		}
 	})
 }

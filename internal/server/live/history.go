@@ -20,21 +20,16 @@ func (v *incident) key() key { return key{text: v.ID} }
 func (v *incident) same(other item) bool {
 	o := other.(*incident)
 	return v.ID == o.ID && v.Open == o.Open && v.Ended.Equal(o.Ended) && v.Tries == o.Tries && v.Failures == o.Failures &&
-		v.Calls == o.Calls && v.Held == o.Held && v.Lost == o.Lost && v.Partial == o.Partial && len(v.Replicas) == len(o.Replicas)
+		v.Calls == o.Calls && v.Held == o.Held && v.Lost == o.Lost && v.Partial == o.Partial && slices.Equal(v.Elsewhere, o.Elsewhere)
 }
 
-// loadIncidents returns the latest incidents. Outside a fleet they name no replicas: those would be earlier
-// processes.
+// loadIncidents returns the latest incidents.
 func (l *Live) loadIncidents() []incident {
 	all := []incident{}
-	h := l.history()
-	if h == nil {
+	if l.History == nil {
 		return all
 	}
-	for _, in := range h.Incidents(time.Now()) {
-		if l.Replica == "" {
-			in.Replicas = nil
-		}
+	for _, in := range l.History.FleetIncidents(time.Now()) {
 		all = append(all, incident{in})
 	}
 	return all

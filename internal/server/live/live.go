@@ -50,7 +50,6 @@ type Config struct {
 	Gateway       Gateway
 	Conversations Conversations                          // nil: no conversations
 	History       *history.History                       // of this gateway; nil: nothing is measured
-	Shown         func() *history.History                // what is shown of it, that of a fleet; nil: History
 	Vendor        func(upstream string) notify.Status    // what its provider's status page says; nil: no page is read
 	Warnings      func() []string                        // what needs attention, in sentences; nil: nothing does
 	Choices       func() (model string, agents []string) // the default model of conversations, and the agents that they may have; nil: not known
@@ -74,13 +73,6 @@ type Live struct {
 	conversations list
 	warnings      list
 	measured      measurements
-}
-
-func (l *Live) history() *history.History {
-	if l.Shown != nil {
-		return l.Shown()
-	}
-	return l.History
 }
 
 // New returns the routes' handlers. All fields of the configuration are required unless they say otherwise.

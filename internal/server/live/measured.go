@@ -28,7 +28,7 @@ type measurement struct {
 }
 
 func (l *Live) measurementOf(name string, now time.Time) measurement {
-	h := l.history()
+	h := l.History
 	if h == nil {
 		return measurement{}
 	}

@@ -103,7 +103,7 @@ var (
 )
 
 func (l *Live) loadUpstreams() []upstream {
-	now, waits, measured := time.Now(), l.waitsByUpstream(), l.history()
+	now, waits, measured := time.Now(), l.waitsByUpstream(), l.History
 	vendors := l.vendors(now)
 	all := []upstream{}
 	add := func(v upstream, g breaker.State) {
@@ -137,7 +137,7 @@ func (l *Live) loadUpstreams() []upstream {
 }
 
 func (l *Live) vendors(now time.Time) map[string]vendor {
-	h := l.history()
+	h := l.History
 	if l.Vendor == nil || h == nil {
 		return nil
 	}
@@ -165,7 +165,7 @@ func (l *Live) turnUpstreams() map[string]turnUpstream {
 	if l.Conversations == nil {
 		return all
 	}
-	if h := l.history(); h != nil {
+	if h := l.History; h != nil {
 		for _, name := range h.Names() {
 			if strings.HasPrefix(name, history.ConversationUpstream("")) {
 				all[name] = turnUpstream{}

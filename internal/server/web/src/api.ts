@@ -157,7 +157,15 @@ export interface Incident {
   message?: string
   recoveredMs?: number
   clients?: { client: string; calls: number }[]
-  replicas?: string[] // of a fleet, that have seen it
+  elsewhere?: Elsewhere[]
+}
+
+// Elsewhere is an incident as another gateway of a fleet has met it.
+export interface Elsewhere {
+  replica: string
+  began: string
+  ended?: string
+  calls: number
 }
 
 export type Outcome = 'answered' | 'failed' | 'broke-off' | 'left'

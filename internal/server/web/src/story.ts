@@ -1,7 +1,7 @@
 // An incident as a story: sentences with their times, and the same as Markdown. Nothing here reads a clock.
-import type { Ended, Incident, Outage } from './api'
+import type { Elsewhere, Ended, Incident, Outage } from './api'
 import { beganAt, endedAt } from './chart'
-import { clock, moment, roughly } from './time'
+import { clock, dated, moment, roughly } from './time'
 import { causeOf, count, plural, shownName } from './words'
 
 export interface Sentence {
@@ -19,10 +19,20 @@ export const heldIn = (i: Incident, all: readonly Ended[]): Ended[] => {
 
 export const isOpen = (i: Incident): boolean => i.open ?? !i.ended
 
+// isElsewhere reports whether only other gateways of the fleet have met an incident.
+export const isElsewhere = (i: Incident): boolean => i.tries === 0 && i.calls === 0 && (i.elsewhere ?? []).length > 0
+
+// metBy says what another gateway has met of an incident.
+export const metBy = (e: Elsewhere): string => {
+  const began = Date.parse(e.began)
+  return `${e.replica}, ${e.ended ? `${dated(e.began)}–${clock(e.ended, began)}` : `since ${dated(e.began)}`}, ${plural(e.calls, 'call')} had to wait`
+}
+
 // story tells an incident: its first failure, the circuit, the calls that were held, the answer, and the release.
 // outage is the breaker's while it lasts, requests are those that have ended.
 export function story(i: Incident, requests: readonly Ended[], outage?: Outage): Sentence[] {
   const began = Date.parse(i.began)
+  if (isElsewhere(i)) return [{ at: began, says: 'first failure at another gateway; this one has not met it' }, ...(i.ended ? [{ at: Date.parse(i.ended), says: 'over at all of them' }] : [])]
   const held = heldIn(i, requests)
   const told: Sentence[] = [{ at: began, says: `first failure: ${causeOf(i.kinds[0] ?? {})}` }]
   const since = outage ? Date.parse(outage.since) : NaN

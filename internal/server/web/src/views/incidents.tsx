@@ -8,7 +8,7 @@ import { pictureOf } from '../picture'
 import { usePolled } from '../polled'
 import { selected } from '../route'
 import { incidents, loaded, lostAt, serverNow, upstreams, waitingThreads } from '../store'
-import { asMarkdown, heldIn, isOpen, story, timeOf, type Sentence } from '../story'
+import { asMarkdown, heldIn, isElsewhere, isOpen, metBy, story, timeOf, type Sentence } from '../story'
 import { clock, dated, moment, roughly } from '../time'
 import { capital, causeOf, count, percent, plural } from '../words'
 import { Act, Copy, Empty, Facts, Mark, nameOf } from './parts'
@@ -42,7 +42,7 @@ function Entry({ id }: { id: string }) {
     ref.current?.scrollIntoView({ block: 'nearest' })
   }, [chosen])
   if (!i) return null
-  const why = i.kinds.map((k) => `${capital(causeOf(k))}${k.count > 1 ? ` × ${k.count}` : ''}`).join(', ')
+  const why = isElsewhere(i) ? `At ${(i.elsewhere ?? []).map((e) => e.replica).join(', ')}` : i.kinds.map((k) => `${capital(causeOf(k))}${k.count > 1 ? ` × ${k.count}` : ''}`).join(', ')
   return (
     <li ref={ref} class={isOpen(i) ? 'open' : ''}>
       <details open={opened} onToggle={(e) => open(e.currentTarget.open)}>
@@ -92,7 +92,7 @@ function Details({ of: i }: { of: Incident }) {
           ['Models', (i.models ?? []).filter(Boolean).join(', ') + (i.partial ? '; others were answered' : '')],
           ['Callers', count(i.callers)],
           ['Programs', (i.clients ?? []).map((c) => `${c.client} (${c.calls})`).join(', ')],
-          ['Gateways', (i.replicas ?? []).join(', ')],
+          ['Other gateways', (i.elsewhere ?? []).map(metBy).join('; ')],
         ]}
       />
       <p class="acts">
