@@ -291,6 +291,38 @@ func TestRunner_InputWithoutJobIsFound(t *testing.T) {
 	})
 }
 
+// A turn continues whose schedule has fallen due and never fires, as on servers that had no space then.
+func TestRunner_OverdueTurnWithoutJobIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFixture(t, llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Fails(busy), llmtest.Says("1")) // the last wait is parked
+		h.config.Store = stuckStore{h.engine}
+		runner, _ := h.runner()
+		c := h.create(runner)
+		h.say(runner, c, "hello")
+		for _, tt := range []struct {
+			after       time.Duration
+			asked, done int
+		}{{30 * time.Minute, 4, 0}, {30 * time.Minute, 5, 1}} {
+			time.Sleep(tt.after)
+			synctest.Wait()
+			asked, done := len(h.model.(*llmtest.Model).Requests()), len(turns(t, runner, c))
+			if asked != tt.asked || done != tt.done {
+				t.Errorf("%v later: got %d requests and %d sealed turns, want %d and %d", tt.after, asked, done, tt.asked, tt.done)
+			}
+		}
+	})
+}
+
+// stuckStore is a store whose schedules never fire.
+type stuckStore struct{ store.Store }
+
+func (s stuckStore) Schedule(ctx context.Context, j store.Job, at time.Time) error {
+	if at.After(time.Now()) {
+		return nil
+	}
+	return s.Store.Schedule(ctx, j, at)
+}
+
 // gapStore is a store whose subscribers miss messages once.
 type gapStore struct {
 	store.Store
