@@ -14,15 +14,23 @@ import (
 	"github.com/ridethrough/ridethrough/store/storetest"
 )
 
-// depose answers beside a server as one that was the leader does: it refuses appends for a conflict, and shows as the
-// latest message of a log the one before. It stops after a while.
-func depose(t *testing.T, url string, latest *natsgo.RawStreamMsg, d time.Duration) (refused *atomic.Int32) {
+// depose answers beside a server as one that was the leader of a stream does: it refuses what is sent to subjects for a
+// conflict, and shows as their latest message the one with a sequence number. It stops after a while.
+func depose(t *testing.T, url, stream, subjects string, seq uint64, d time.Duration) (refused *atomic.Int32) {
 	t.Helper()
 	nc, err := natsgo.Connect(url)
 	if err != nil {
 		t.Fatalf("connect: %v", err)
 	}
 	t.Cleanup(nc.Close)
+	js, err := nc.JetStream()
+	if err != nil {
+		t.Fatalf("use JetStream: %v", err)
+	}
+	latest, err := js.GetMsg(stream, seq)
+	if err != nil {
+		t.Fatalf("get the latest message: %v", err)
+	}
 	refused = &atomic.Int32{}
 	end := time.Now().Add(d)
 	answer := func(subject string, body any, count *atomic.Int32) {
@@ -39,8 +47,8 @@ func depose(t *testing.T, url string, latest *natsgo.RawStreamMsg, d time.Durati
 			t.Fatalf("subscribe %s: %v", subject, err)
 		}
 	}
-	answer("conversation.>", map[string]any{"error": map[string]any{"code": 400, "err_code": 10071, "description": "wrong last sequence: 1"}}, refused)
-	answer("$JS.API.STREAM.MSG.GET.CONVERSATIONS", map[string]any{"message": map[string]any{"subject": latest.Subject, "seq": latest.Sequence, "data": latest.Data}}, &atomic.Int32{})
+	answer(subjects, map[string]any{"error": map[string]any{"code": 400, "err_code": 10071, "description": "wrong last sequence: 1"}}, refused)
+	answer("$JS.API.STREAM.MSG.GET."+stream, map[string]any{"message": map[string]any{"subject": latest.Subject, "seq": latest.Sequence, "data": latest.Data}}, &atomic.Int32{})
 	if err := nc.Flush(); err != nil {
 		t.Fatalf("flush: %v", err)
 	}
@@ -52,20 +60,8 @@ func TestAppend_OutlastsALeaderThatIsNoneAnyMore(t *testing.T) {
 	url := natstest.Run(t, natstest.Options(t.TempDir())).ClientURL()
 	s := dial(t, nats.Remote{URL: url})
 	at := storetest.Append(t, s, "c1", store.Position{}, "a")
-	nc, err := natsgo.Connect(url)
-	if err != nil {
-		t.Fatalf("connect: %v", err)
-	}
-	defer nc.Close()
-	js, err := nc.JetStream()
-	if err != nil {
-		t.Fatalf("use JetStream: %v", err)
-	}
-	latest, err := js.GetMsg("CONVERSATIONS", at.Seq)
-	if err != nil {
-		t.Fatalf("get the latest message: %v", err)
-	}
-	refused := depose(t, url, latest, time.Second)
+	refused := depose(t, url, "CONVERSATIONS", "conversation.>", at.Seq, time.Second)
+	var err error
 	end, want := at, int64(1)
 	for refused.Load() == 0 && want < 100 { // the first answer counts, and may be the leader's
 		want++
@@ -82,5 +78,25 @@ func TestAppend_OutlastsALeaderThatIsNoneAnyMore(t *testing.T) {
 	}
 	if _, err := s.Append(t.Context(), "c1", at, storetest.Records("c")...); err == nil {
 		t.Error("a second append at the same position: got no error, want a conflict")
+	}
+}
+
+func TestPut_OutlastsALeaderThatIsNoneAnyMore(t *testing.T) {
+	t.Parallel()
+	url := natstest.Run(t, natstest.Options(t.TempDir())).ClientURL()
+	s := dial(t, nats.Remote{URL: url})
+	e, err := s.Put(t.Context(), store.Entry{Key: "a", Value: []byte("1")}, time.Minute)
+	if err != nil {
+		t.Fatalf("put: %v", err)
+	}
+	refused := depose(t, url, "ENTRIES", "entry.>", e.Revision, time.Second)
+	for n := 0; refused.Load() == 0 && n < 100; n++ { // the first answer counts, and may be the leader's
+		before := e.Revision
+		if e, err = s.Put(t.Context(), e, time.Minute); err != nil || e.Revision <= before {
+			t.Fatalf("put beside a server that refuses it: got %+v, %v; want a revision after %d", e, err, before)
+		}
+	}
+	if refused.Load() == 0 {
+		t.Error("no put was refused")
 	}
 }

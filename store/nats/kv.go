@@ -2,6 +2,7 @@ package nats
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -42,22 +43,52 @@ func (b *backend) Put(ctx context.Context, e store.Entry, ttl time.Duration) (st
 		return store.Entry{}, err
 	}
 	defer done()
-	stored, err := b.put(ctx, e, e.Revision, ttl)
-	if errors.Is(err, store.ErrConflict) && e.Revision == 0 { // behind a deletion, perhaps
-		last, lastErr := b.getFromLeader(ctx, kvStream, getRequest{Last: kvPrefix + e.Key})
-		if lastErr == nil && isDeletion(last.header) {
-			stored, err = b.put(ctx, e, last.seq, ttl)
-		}
-	}
+	stored, err := b.put(ctx, e, ttl)
 	if err != nil {
 		return store.Entry{}, fmt.Errorf("put entry: %w", err)
 	}
 	return stored, nil
 }
 
-// put writes an entry over a revision.
-func (b *backend) put(ctx context.Context, e store.Entry, revision uint64, ttl time.Duration) (store.Entry, error) {
-	m := &nats.Msg{Subject: kvPrefix + e.Key, Header: nats.Header{}, Data: e.Value}
+// put writes an entry over its revision. Its message has an id: a write that is sent again since its answer was lost ends
+// with a conflict with itself. While the servers show nothing that it conflicts with, it is sent again, as an append is.
+func (b *backend) put(ctx context.Context, e store.Entry, ttl time.Duration) (store.Entry, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, b.options.timeout, store.ErrUnavailable)
+	defer cancel()
+	id := rand.Text()
+	stored := func(revision uint64) (store.Entry, error) {
+		if len(e.Value) == 0 {
+			return store.Entry{Key: e.Key}, nil
+		}
+		return store.Entry{Key: e.Key, Value: e.Value, Revision: revision}, nil
+	}
+	for revision := e.Revision; ; {
+		ack, err := b.putOnce(ctx, e, revision, ttl, id)
+		if err == nil {
+			return stored(ack.Sequence)
+		}
+		if !errors.Is(err, store.ErrConflict) {
+			return store.Entry{}, err
+		}
+		last, lastErr := b.getFromLeader(ctx, kvStream, getRequest{Last: kvPrefix + e.Key})
+		switch none := errors.Is(lastErr, errNoMessage); {
+		case lastErr != nil && !none:
+			return store.Entry{}, lastErr // what it conflicts with is not known
+		case last.header.Get(putHeader) == id:
+			return stored(last.seq)
+		case last.seq > revision && e.Revision == 0 && isDeletion(last.header):
+			revision = last.seq
+		case last.seq > revision, none && revision > 0, !sleep(ctx, retryDelay):
+			return store.Entry{}, err
+		}
+	}
+}
+
+const putHeader = "Ridethrough-Put" // id of a put
+
+// putOnce writes an entry over a revision.
+func (b *backend) putOnce(ctx context.Context, e store.Entry, revision uint64, ttl time.Duration, id string) (*jetstream.PubAck, error) {
+	m := &nats.Msg{Subject: kvPrefix + e.Key, Header: nats.Header{putHeader: {id}}, Data: e.Value}
 	if len(e.Value) == 0 {
 		m.Header.Set(deletedHeader, timestamp(time.Now()))
 		ttl = time.Minute
@@ -66,12 +97,5 @@ func (b *backend) put(ctx context.Context, e store.Entry, revision uint64, ttl t
 	if ttl > 0 {
 		opts = append(opts, jetstream.WithMsgTTL(limit.TTL(ttl)))
 	}
-	ack, err := b.publish(ctx, m, opts...)
-	switch {
-	case err != nil:
-		return store.Entry{}, err
-	case len(e.Value) == 0:
-		return store.Entry{Key: e.Key}, nil
-	}
-	return store.Entry{Key: e.Key, Value: e.Value, Revision: ack.Sequence}, nil
+	return b.publish(ctx, m, opts...)
 }

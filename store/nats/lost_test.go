@@ -137,6 +137,66 @@ func TestAppend_OfADeletedLogIsNotStoredAgain(t *testing.T) {
 	}
 }
 
+// A put that is sent again meets itself, which is no conflict. Another's is one, though the first may be the own one.
+func TestPut_IsNoConflictThoughItsAnswerWasLost(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		before   []string // values of the entry, "": it is deleted
+		value    string
+		followed bool // by another's put
+	}{
+		{"created", nil, "new", false},
+		{"created behind a deletion", []string{"old", ""}, "new", false},
+		{"replaced", []string{"old"}, "new", false},
+		{"replaced by the same value", []string{"old"}, "old", false},
+		{"deleted", []string{"old"}, "", false},
+		{"replaced, and again by another", []string{"old"}, "new", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := newLossy(t)
+			last := store.Entry{Key: "a"}
+			put := func(s store.KV, value string) error {
+				e, err := s.Put(t.Context(), store.Entry{Key: "a", Value: []byte(value), Revision: last.Revision}, time.Minute)
+				if err == nil {
+					last = e
+				}
+				return err
+			}
+			for _, value := range tt.before {
+				if err := put(l.direct, value); err != nil {
+					t.Fatalf("put %q: %v", value, err)
+				}
+			}
+			l.loseAnswer(t, "ENTRIES", uint64(len(tt.before)+1), func() error {
+				err := put(l.store, tt.value)
+				if tt.followed {
+					storetest.WantError(t, "put that another has replaced", err, store.ErrConflict)
+					return nil
+				}
+				return err
+			}, func(natsjs.Stream) {
+				if !tt.followed {
+					return
+				}
+				now, err := l.direct.Get(t.Context(), "a")
+				if err == nil {
+					now.Value = []byte("another")
+					last, err = l.direct.Put(t.Context(), now, time.Minute)
+				}
+				if err != nil {
+					t.Errorf("put by another: %v", err)
+				}
+			})
+			got, err := l.direct.Get(t.Context(), "a")
+			if err != nil || got.Revision != last.Revision || string(got.Value) != string(last.Value) {
+				t.Errorf("get: got %+v, %v, want %+v", got, err, last)
+			}
+		})
+	}
+}
+
 func TestEnqueue_IsStoredThoughItsAnswerWasLost(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]func(*testing.T, *lossy, natsjs.Stream){

@@ -45,12 +45,12 @@ var kvCases = map[string]func(*testing.T, Subject){
 	"an entry has the value that was put last": func(t *testing.T, s Subject) {
 		wantNoEntry(t, s, "a.b")
 		first := put(t, s, store.Entry{Key: "a.b", Value: []byte("1")}, 0)
-		put(t, s, store.Entry{Key: "a.c", Value: []byte("other")}, time.Hour)
+		other := put(t, s, store.Entry{Key: "a.c", Value: []byte("other")}, time.Hour)
 		second := put(t, s, store.Entry{Key: "a.b", Value: []byte("2"), Revision: first.Revision}, time.Hour)
 		if diff := cmp.Diff(second, get(t, s, "a.b")); diff != "" || string(second.Value) != "2" {
 			t.Errorf("get a.b with value 2 (-put +got):\n%s", diff)
 		}
-		for _, revision := range []uint64{0, first.Revision, 999} {
+		for _, revision := range []uint64{0, first.Revision, other.Revision} {
 			_, err := s.Put(t.Context(), store.Entry{Key: "a.b", Value: []byte("3"), Revision: revision}, 0)
 			WantError(t, "put", err, store.ErrConflict)
 		}

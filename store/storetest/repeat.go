@@ -32,6 +32,7 @@ var repeatCases = map[string]func(*testing.T, Subject){
 		WantLog(t, s, "c1", 0, want...)
 	},
 	"an append whose caller has left is repeated and stored once": appendAfterLeaving,
+	"an entry whose caller has left is put again":                 putAfterLeaving,
 	"a deleted log takes no append again": func(t *testing.T, s Subject) {
 		texts := []string{"a", strings.Repeat("large ", 60<<10)}
 		first := Append(t, s, "c1", store.Position{}, texts[0])
@@ -81,6 +82,34 @@ func appendAfterLeaving(t *testing.T, s Subject) {
 		want = append(want, Numbered(int64(i+1), text)...)
 	}
 	WantLog(t, s, "c1", 0, want...)
+}
+
+// putAfterLeaving puts with contexts that end at some moment of the put. The outcome is not known then, and the entry says
+// what is to be done.
+func putAfterLeaving(t *testing.T, s Subject) {
+	var last store.Entry
+	for i, value := range names("value", 30) {
+		want := store.Entry{Key: "a", Value: []byte(value), Revision: last.Revision}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*100*time.Microsecond)
+		stored, err := s.Put(ctx, want, time.Hour)
+		cancel()
+		for err != nil {
+			if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, store.ErrConflict) {
+				t.Fatalf("put %d: %v", i, err)
+			}
+			if stored = get(t, s, "a"); string(stored.Value) == value {
+				break
+			}
+			if want.Revision = stored.Revision; stored.Revision != last.Revision {
+				t.Fatalf("put %d: got revision %d with %q, want the one before, or its own", i, stored.Revision, stored.Value)
+			}
+			stored, err = s.Put(t.Context(), want, time.Hour)
+		}
+		last = stored
+	}
+	if diff := cmp.Diff(last, get(t, s, "a")); diff != "" {
+		t.Errorf("get (-put +got):\n%s", diff)
+	}
 }
 
 // deleteBeside deletes every second log while the others grow. Their records are neighbours.
