@@ -19,7 +19,8 @@ import (
 
 const (
 	requestTimeout = 15 * time.Second       // of an operation: three times what a cluster needs to elect a leader
-	answerTimeout  = 2 * time.Second        // of a try: a server that hangs does not answer, nor does a cluster without a leader
+	answerTimeout  = 2 * time.Second        // of a try to read: a server that hangs does not answer, nor does a cluster without a leader
+	ackTimeout     = 3 * time.Second        // of a try to write, which waits for a disk
 	retryDelay     = 200 * time.Millisecond // before a request that found no server is repeated
 )
 
@@ -124,11 +125,11 @@ func isPassing(err error) bool {
 	return isDisconnected(err) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, errSilent)
 }
 
-// ask is attempt for what may run twice without harm, such as a read: a try that is not answered soon is given up. The
-// server that has it may hang, and the next try reaches another one, or the leader elected meanwhile.
-func (b *backend) ask(ctx context.Context, do func(context.Context) error) error {
+// ask is attempt with a limit on each try, for what may run twice without harm. The server that has it may hang, and the
+// next try reaches another one, or the leader elected meanwhile.
+func (b *backend) ask(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	return b.attempt(ctx, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errSilent)
+		ctx, cancel := context.WithTimeoutCause(ctx, limit, errSilent)
 		defer cancel()
 		err := do(ctx)
 		if err != nil && errors.Is(context.Cause(ctx), errSilent) {
@@ -138,9 +139,9 @@ func (b *backend) ask(ctx context.Context, do func(context.Context) error) error
 	})
 }
 
-// publish stores a message. One that is sent again because the acknowledgement was lost is stored once if it replaces
-// the former, or names the sequence number that it follows. The last then ends with ErrConflict. One with an id ends
-// with a duplicate, unless the servers have forgotten the id. A duplicate was stored once; it may be there no longer.
+// publish stores a message. One that is sent again because the acknowledgement was lost or late is stored once if it
+// replaces the former, or names the sequence number that it follows. The last then ends with ErrConflict. One with an id
+// ends with a duplicate, unless the servers have forgotten the id. A duplicate was stored once; it may be there no longer.
 func (b *backend) publish(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	return b.store(ctx, func(ctx context.Context) (*jetstream.PubAck, error) { return b.send(ctx, m, opts...) })
 }
@@ -152,7 +153,7 @@ func (b *backend) send(ctx context.Context, m *nats.Msg, opts ...jetstream.Publi
 
 // store attempts to send something, and returns the acknowledgement.
 func (b *backend) store(ctx context.Context, send func(context.Context) (*jetstream.PubAck, error)) (ack *jetstream.PubAck, err error) {
-	err = b.attempt(ctx, func(ctx context.Context) (err error) {
+	err = b.ask(ctx, ackTimeout, func(ctx context.Context) (err error) {
 		ack, err = send(ctx)
 		return err
 	})
@@ -177,7 +178,7 @@ func (b *backend) notify(ctx context.Context, operation, subject string, data []
 
 // request sends a request and returns the answer. It may be sent several times.
 func (b *backend) request(ctx context.Context, subject string, data []byte) (answer *nats.Msg, err error) {
-	err = b.ask(ctx, func(ctx context.Context) (err error) {
+	err = b.ask(ctx, answerTimeout, func(ctx context.Context) (err error) {
 		answer, err = b.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: subject, Data: data})
 		return err
 	})

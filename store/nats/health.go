@@ -22,7 +22,7 @@ func (b *backend) Health(ctx context.Context) (store.Health, error) {
 	}
 	defer done()
 	var h store.Health
-	err = b.ask(ctx, func(ctx context.Context) error {
+	err = b.ask(ctx, answerTimeout, func(ctx context.Context) error {
 		h = store.Health{Mode: "remote", Server: b.nc.ConnectedServerVersion()}
 		b.streams.addHealth(&h)
 		if err := b.addLogs(ctx, &h); err != nil {

@@ -2,6 +2,7 @@ package nats_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,7 +25,11 @@ func silence(t *testing.T, s *server.Server, subject string, most int32) (taken 
 	}
 	t.Cleanup(nc.Close)
 	taken = &atomic.Int32{}
-	_, err = nc.Subscribe("silent", func(*natsgo.Msg) {
+	to := "silent"
+	if strings.HasSuffix(subject, ".>") {
+		to += ".>"
+	}
+	_, err = nc.Subscribe(to, func(*natsgo.Msg) {
 		if taken.Add(1) == most {
 			s.GlobalAccount().RemoveMapping(subject)
 		}
@@ -33,7 +38,7 @@ func silence(t *testing.T, s *server.Server, subject string, most int32) (taken 
 		err = nc.Flush()
 	}
 	if err == nil {
-		err = s.GlobalAccount().AddMapping(subject, "silent")
+		err = s.GlobalAccount().AddMapping(subject, to)
 	}
 	if err != nil {
 		t.Fatalf("silence %s: %v", subject, err)
@@ -82,5 +87,47 @@ func TestRead_WithoutAnAnswerEndsWithItsContext(t *testing.T) {
 	}
 	if lasted := time.Since(began); lasted > 5*time.Second {
 		t.Errorf("the read took %v, want 100 ms", lasted)
+	}
+}
+
+// A write that nothing answers is sent again soon: the server that has it may hang, and another one be elected.
+func TestWrite_OutlastsAServerThatNeverAnswers(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("large ", 60<<10)
+	for _, tt := range []struct {
+		name, subject string
+		silent        int32 // messages
+		write         func(*testing.T, storetest.Subject) error
+	}{
+		{"append", "conversation.>", 1, func(t *testing.T, s storetest.Subject) error {
+			_, err := s.Append(t.Context(), "c2", store.Position{}, storetest.Records("a")...)
+			return err
+		}},
+		{"append of several messages", "conversation.>", 2, func(t *testing.T, s storetest.Subject) error {
+			_, err := s.Append(t.Context(), "c2", store.Position{}, storetest.Records(large)...)
+			return err
+		}},
+		{"delete", "conversation.>", 1, func(t *testing.T, s storetest.Subject) error { return s.Delete(t.Context(), "c1") }},
+		{"enqueue", "due.>", 1, func(t *testing.T, s storetest.Subject) error { return s.Enqueue(t.Context(), storetest.Job("t1")) }},
+		{"schedule", "scheduled.>", 1, func(t *testing.T, s storetest.Subject) error {
+			return s.Schedule(t.Context(), storetest.Job("t1"), time.Now().Add(time.Hour))
+		}},
+		{"put", "entry.>", 1, func(t *testing.T, s storetest.Subject) error {
+			_, err := s.Put(t.Context(), store.Entry{Key: "a", Value: []byte("1")}, time.Minute)
+			return err
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			running := natstest.Run(t, natstest.Options(t.TempDir()))
+			s := subject(dial(t, nats.Remote{URL: running.ClientURL()}))
+			storetest.Append(t, s, "c1", store.Position{}, "a")
+			taken := silence(t, running, tt.subject, tt.silent)
+			began := time.Now()
+			err := tt.write(t, s)
+			if lasted := time.Since(began); err != nil || lasted > 12*time.Second || taken.Load() != tt.silent {
+				t.Errorf("got %v after %v, and %d messages were not answered; want no error after about 3 s, and %d", err, lasted, taken.Load(), tt.silent)
+			}
+		})
 	}
 }
