@@ -318,7 +318,19 @@ func (t *Transport) sendOnce(req *http.Request, d *api.API) (*http.Response, err
 		return nil, err
 	}
 	room.responded(resp)
+	t.watch(resp, req, d)
 	return resp, nil
+}
+
+// watch has a stream that breaks off end in a fault, in a request that would be tried again if it could be: those of the
+// AWS SDK have no GetBody, and it takes the end of a body between two messages for that of the answer.
+func (t *Transport) watch(resp *http.Response, req *http.Request, d *api.API) {
+	if t.Retry.Policy.Retries == 0 || d == nil || resp.StatusCode != http.StatusOK || coding.Of(resp.Header) != "" {
+		return
+	}
+	if form := d.AnswerForm(req.URL, resp.Header.Get("Content-Type"), nil); form != api.JSON {
+		resp.Body = &stream{ahead: ahead{src: resp.Body}, dialect: d, form: form, faults: t.Faults, errLine: t.NoErrorLine}
+	}
 }
 
 // sendLimited sends a request with the limits that hold for it.

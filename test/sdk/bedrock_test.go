@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,7 +20,10 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/auth/bearer"
 
+	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 	"github.com/ridethrough/ridethrough/policy"
+	"github.com/ridethrough/ridethrough/retry"
+	"github.com/ridethrough/ridethrough/transport"
 )
 
 const (
@@ -234,6 +238,32 @@ func TestBedrock_StreamBrokenAfterContentIsAnError(t *testing.T) {
 						w.check(1, 0)
 					})
 				})
+			}
+		}
+	}
+}
+
+// The AWS SDK takes the end of a body between two messages for that of the answer. Its requests have no GetBody, and
+// package transport, which sends them once, says that they broke off.
+func TestBedrock_TransportNamesABreak(t *testing.T) {
+	for _, c := range bedrockCalls {
+		for _, reply := range []string{"cut:3", "cut:3:clean", "ok"} {
+			if !c.streams || c.passes("transport") {
+				continue
+			}
+			provider := simulator.New(script(t, reply))
+			defer provider.Close()
+			server := httptest.NewTLSServer(provider)
+			defer server.Close()
+			client := server.Client()
+			client.Transport = &transport.Transport{Base: client.Transport, Retry: retry.Retrier{Policy: policy.Patient()}}
+			text, stop, err := c.ask(t.Context(), endpoint{url: server.URL, client: client})
+			wants, broke := "The provider is ", reply != "ok"
+			if !broke {
+				wants = bedrockSaid
+			}
+			if text != wants || (stop == "") != broke || strings.Contains(fmt.Sprint(err), "the answer broke off") != broke {
+				t.Errorf("%s, %s: got %q, end %q, error %v; want %q, broken off: %v", c.name, reply, text, stop, err, wants, broke)
 			}
 		}
 	}
