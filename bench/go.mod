@@ -33,6 +33,7 @@ replace github.com/ridethrough/ridethrough => ..
 
 require (
 	github.com/KimMachineGun/automemlimit v1.0.1 // indirect
+	github.com/andybalholm/brotli v1.3.0 // indirect
 	github.com/atotto/clipboard v0.1.4 // indirect
 	github.com/aws/smithy-go v1.28.8 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect

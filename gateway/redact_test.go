@@ -204,9 +204,9 @@ func TestOwnKey_MaskedInAnUpgradedConnection(t *testing.T) {
 func TestOwnKey_RefusesAnswersThatCannotBeRead(t *testing.T) {
 	for _, path := range []string{"/v1/messages", "/v1/files"} {
 		bubble(t, path, func(t *testing.T) {
-			w := keyed(t, says(200, "\x1b\x02", "Content-Type", "application/json", "Content-Encoding", "br"))
+			w := keyed(t, says(200, "\x1b\x02", "Content-Type", "application/json", "Content-Encoding", "compress"))
 			resp, text, _ := w.get(path, claude)
-			if resp.StatusCode < 500 || !strings.Contains(text, "content coding br, in which its key could pass unseen") {
+			if resp.StatusCode < 500 || !strings.Contains(text, "content coding compress, in which its key could pass unseen") {
 				t.Errorf("%s: status %d, %s; want an error that names the coding", path, resp.StatusCode, text)
 			}
 		})

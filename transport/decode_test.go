@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/andybalholm/brotli"
+
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/retry"
@@ -79,6 +81,31 @@ func TestTransport_CompressedErrorIsReadAsAsked(t *testing.T) {
 		got, _ := io.ReadAll(resp.Body)
 		if string(got) != compress(tooLong) || len(up.bodies) != 1 {
 			t.Errorf("after %d tries: %q; want the compressed error after one", len(up.bodies), got)
+		}
+	})
+}
+
+// An error in br, which some proxies use unasked, is final or not by its words, and is handed on plain.
+func TestTransport_ErrorInBrotliIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const spent = `{"error":{"type":"insufficient_quota","code":"insufficient_quota","message":"You exceeded your current quota, please check your plan and billing details."}}`
+		var packed bytes.Buffer
+		w := brotli.NewWriter(&packed)
+		_, _ = io.WriteString(w, spent)
+		_ = w.Close()
+		for _, accepted := range []string{"identity", "br"} {
+			up := &upstream{replies: []reply{{status: 429, header: http.Header{"Content-Encoding": {"br"}}, body: packed.String()}}}
+			req := post(t.Context())
+			req.Header.Set("Accept-Encoding", accepted)
+			resp, err := (&transport.Transport{Base: up, Retry: retry.Retrier{Policy: policy.Simple()}}).RoundTrip(req)
+			if err != nil {
+				t.Fatalf("RoundTrip: %v", err)
+			}
+			got, _ := io.ReadAll(resp.Body)
+			want := map[string]string{"identity": spent, "br": packed.String()}[accepted]
+			if string(got) != want || len(up.bodies) != 1 {
+				t.Errorf("%s is accepted: after %d tries %q; want %q after one", accepted, len(up.bodies), got, want)
+			}
 		}
 	})
 }

@@ -3,11 +3,16 @@
 package coding
 
 import (
+	"bytes"
 	"compress/gzip"
 	"compress/zlib"
 	"io"
 	"net/http"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
 )
 
 // Of returns the content coding of a body in lower case; "": none.
@@ -19,11 +24,15 @@ func Of(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(coding[0]))
 }
 
-// decoders are the content codings that the standard library reads.
+// decoders are the content codings that can be read: those of HTTP that servers and proxies use.
 var decoders = map[string]func(io.Reader) (io.Reader, error){
 	"gzip":    func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
 	"x-gzip":  func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
 	"deflate": func(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) },
+	"br":      func(r io.Reader) (io.Reader, error) { return brotli.NewReader(r), nil },
+	"zstd": func(r io.Reader) (io.Reader, error) {
+		return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
+	},
 }
 
 // DecodeUnasked makes a response plain whose coding the request does not accept: some servers compress in
@@ -62,17 +71,26 @@ func (b *decodedBody) Read(p []byte) (int, error) {
 // Close closes the body that is decoded.
 func (b *decodedBody) Close() error { return b.src.Close() }
 
-// Decoded returns a body as far as it can be decoded and up to a bound; one without a known coding is returned
-// as it is.
+// Decoded returns a body as far as it can be decoded and up to a bound. One that cannot be is returned as it is if it
+// is a text, and else as nothing.
 func Decoded(h http.Header, body []byte, bound int64) []byte {
 	open := decoders[Of(h)]
 	if open == nil {
-		return body
+		return text(body)
 	}
 	r, err := open(strings.NewReader(string(body)))
 	if err != nil {
-		return body
+		return text(body)
 	}
 	plain, _ := io.ReadAll(io.LimitReader(r, bound)) // a cut body is read as far as it goes
 	return plain
+}
+
+// text returns a body if it is a text; nil: it is not.
+func text(body []byte) []byte {
+	binary := func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }
+	if !utf8.Valid(body) || bytes.ContainsFunc(body, binary) {
+		return nil
+	}
+	return body
 }
