@@ -95,9 +95,10 @@ func (a *API) HidesError(f Form, frame []byte) bool {
 	}
 }
 
-// SeesNamedError reports whether an event has a name, a type or a member that says that it is an error.
+// SeesNamedError reports whether an event has a name, a type or a member that says that it is an error. The type in
+// vLLM's object is that of an exception.
 func SeesNamedError(name, data []byte) bool {
-	return len(data) > 0 && data[0] == '{' && (len(name) > 0 || Member(data, "type") != nil || Member(data, "event_type") != nil || !IsEmpty(Member(data, "error")))
+	return len(data) > 0 && data[0] == '{' && string(Member(data, "object")) != `"error"` && (len(name) > 0 || Member(data, "type") != nil || Member(data, "event_type") != nil || !IsEmpty(Member(data, "error")))
 }
 
 // LaterFrameKind is FrameKind for a frame after content, where Opening and Content need not be told apart.

@@ -94,6 +94,7 @@ func TestAPI_HidesErrorThatItsSDKsWouldNotSee(t *testing.T) {
 		{"anthropic", "data: " + typed + "\n\n", true},
 		{"openai-responses", "data: " + typed + "\n\n", false},
 		{"openai-responses", `data: {"detail":"no"}` + "\n\n", true},
+		{"openai-responses", `data: {"object":"error","message":"no","type":"InternalServerError"}` + "\n\n", true},
 	}
 	for _, d := range registry.All() {
 		for _, row := range rows {
