@@ -29,12 +29,12 @@ func TestSDK_TakesBrokenAnswersForWholeOnes(t *testing.T) {
 		{"google.generateContent stream", "cut:3:clean", begin, ""},
 		{"google.generateContent stream", "empty", "", ""},
 		{"ollama.generate", "error-200", "", ""},
-		{"ai.anthropic stream", "cut:3:clean", begin, "other"},
-		{"ai.openai chat stream", "cut:3:clean", begin, "other"},
-		{"ai.openai responses stream", "cut:3:clean", begin, "other"},
+		{"ai.anthropic stream", "cut:3:clean", begin, "interrupted"},
+		{"ai.openai chat stream", "cut:3:clean", begin, "interrupted"},
+		{"ai.openai responses stream", "cut:3:clean", begin, "interrupted"},
 		{"ai.google", "error-200", "", "other"},
-		{"ai.google stream", "cut:3:clean", begin, "other"},
-		{"ai.google stream", "html", "", "other"},
+		{"ai.google stream", "cut:3:clean", begin, "interrupted"},
+		{"ai.google stream", "html", "", "interrupted"},
 		{"ai.google textStream", "role-error", "", ""},
 	} {
 		t.Run(tt.call+"/"+tt.replies, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/anthropics/anthropic-sdk-go"
-	claude "github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	claude "github.com/anthropics/anthropic-sdk-go/v2/option"
 	"github.com/ollama/ollama/api"
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/azure"

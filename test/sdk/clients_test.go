@@ -167,6 +167,7 @@ func sentBy(req *http.Request) sent {
 	body, _ := io.ReadAll(req.Body)
 	req.Body = io.NopCloser(bytes.NewReader(body))
 	key := cmp.Or(req.Header.Get("X-Goog-Api-Key"), req.Header.Get("X-Api-Key"), req.Header.Get("Authorization"))
+	key = strings.TrimPrefix(key, "Bearer ") // Anthropic's API takes a key in either header; its SDK uses this one from version 2 on
 	return sent{req.Method, req.URL.String(), key, body}
 }
 
