@@ -64,9 +64,6 @@ var knownWrong = []string{
 	"good-key-refused-once/chat whole",
 	"model-away-for-a-moment/chat",
 	"model-away-for-a-moment/chat whole",
-	"only-heartbeats/responses",
-	"only-heartbeats/chat, empty deltas",
-	"only-heartbeats/anthropic, pings",
 	"same-deadline-each-time/chat whole, 504",
 	"same-deadline-each-time/chat, 524",
 }

@@ -141,7 +141,7 @@ func CheckBase(u *url.URL) error {
 
 // negative reports whether a limit is below zero.
 func (l *Limits) negative() bool {
-	return l != nil && (min(l.Connect, l.FirstByte, l.Idle) < 0 || l.Body < 0)
+	return l != nil && (min(l.Connect, l.FirstByte, l.Content, l.Idle) < 0 || l.Body < 0)
 }
 
 // checkFallbacks checks every list of fallbacks of an upstream.

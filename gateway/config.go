@@ -79,16 +79,20 @@ type Limits struct {
 	Connect   time.Duration // until the connection is established; only for pooled connections: no Base
 	FirstByte time.Duration // from sending the request to the first byte of an answer
 	Learned   bool          // of a streamed answer, FirstByte is shortened to what is usual for the model and the size of the request, once that is known
+	Content   time.Duration // from sending the request to the first content of an answer, and between two in a streamed one: pings and the like do not count
 	Idle      time.Duration // between two reads of an answer
 	Body      int64         // the largest request in bytes; 0: 32 MiB, the vendors' own limit
 }
 
 // DefaultLimits returns the limits of an upstream without its own: 10 s to
-// connect, 10 min to the first byte or less where more is not usual, 5 min of
-// silence. The first byte may take as long as the most patient client waits for
-// an answer without a stream.
+// connect, 10 min to the first byte or less where more is not usual, 10 min
+// without content, 5 min of silence. The first byte may take as long as the most
+// patient client waits for an answer without a stream, and the first content as
+// long as DeepSeek sends comments while a request is queued.
 func DefaultLimits() Limits {
-	return Limits{Connect: 10 * time.Second, FirstByte: 10 * time.Minute, Learned: true, Idle: 5 * time.Minute}
+	return Limits{
+		Connect: 10 * time.Second, FirstByte: 10 * time.Minute, Learned: true, Content: 10 * time.Minute, Idle: 5 * time.Minute,
+	}
 }
 
 // Route overrides an upstream's settings for some models.

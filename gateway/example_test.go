@@ -254,8 +254,8 @@ func ExampleDefaults() {
 
 func ExampleDefaultLimits() {
 	l := gateway.DefaultLimits()
-	fmt.Println(l.Connect, l.FirstByte, l.Idle)
-	// Output: 10s 10m0s 5m0s
+	fmt.Println(l.Connect, l.FirstByte, l.Content, l.Idle)
+	// Output: 10s 10m0s 10m0s 5m0s
 }
 
 func ExampleAPIs() {

@@ -290,7 +290,7 @@ func (u *upstream) urlOf(to endpoint, query string) *url.URL {
 
 // perTry returns the limits that package transport keeps.
 func (l Limits) perTry() transport.Limits {
-	return transport.Limits{FirstByte: l.FirstByte, Idle: l.Idle}
+	return transport.Limits{FirstByte: l.FirstByte, WithoutContent: l.Content, Idle: l.Idle}
 }
 
 // settings are what holds for one request at an upstream.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -241,6 +242,39 @@ func TestLearned_TryOfASilentUpstream(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Heartbeats do not hide a silence from what was learned.
+func TestLearned_HeartbeatsAreNoContent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l transport.Learned
+		learning(t, &l, &drawn{random: rand.New(rand.NewPCG(7, 8)), draw: always(time.Second)}, 2000)
+		pings := []beat{{0, start}}
+		for range 100 {
+			pings = append(pings, beat{10 * time.Second, ": ping\n\n"})
+		}
+		var took []time.Duration
+		said := ""
+		tr := transport.Transport{
+			Base:    &dawdling{scripts: [][]beat{pings}, kind: "text/event-stream"},
+			Learned: &l, Limits: transport.Limits{FirstByte: fixed, WithoutContent: fixed, Idle: time.Minute},
+			Retry: retry.Retrier{Policy: policy.Policy{Retries: 4}, OnTry: func(t retry.Try) {
+				if took = append(took, t.Took); said == "" {
+					said = t.Fault.Message
+				}
+			}},
+		}
+		resp, err := tr.RoundTrip(post(t.Context()))
+		if err != nil {
+			t.Fatalf("round trip: %v", err)
+		}
+		_ = resp.Body.Close()
+		time.Sleep(time.Hour) // the provider's goroutines
+		want := []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, fixed, time.Minute}
+		if !slices.Equal(took, want) || said != "no content in 1m0s, only pings or comments, the learned limit" {
+			t.Errorf("tries ended after %v with %q, want %v with the learned limit", took, said, want)
+		}
+	})
 }
 
 func TestLearned_RequestThatIsSlowByItselfIsAnswered(t *testing.T) {

@@ -6,14 +6,11 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/api"
-	"github.com/ridethrough/ridethrough/internal/coding"
 )
 
 // Limits bounds the silence of one try; 0: no limit. A try that is silent for
@@ -22,9 +19,12 @@ import (
 // reads counts. How long a connection may take to be made is up to Base.
 type Limits struct {
 	// FirstByte is from sending to the first byte of the answer's body. Where no
-	// answer was asked for, it is to the headers. With it the first content has a limit too, however many pings or
-	// comments come before it: half an hour, or FirstByte if that is longer.
+	// answer was asked for, it is to the headers.
 	FirstByte time.Duration
+	// WithoutContent is from sending to the first content of an answer, and between two in a streamed one: bytes that
+	// are none, such as pings, comments and empty events, do not count. An answer that is not streamed, whose content
+	// is whole at its end, has three times as long. In a request that is sent once it is to the first content only.
+	WithoutContent time.Duration
 	// Spent is how much of FirstByte has passed for the first try before it is sent: an earlier try of the same
 	// request was as silent until its client left. The try has minFirstByte in any case.
 	Spent time.Duration
@@ -36,8 +36,8 @@ type Limits struct {
 	// bytes without content do not count. A request that is sent once has no such limit.
 	Content time.Time
 
-	// learned takes the place of FirstByte where it is shorter, and is between two bytes before the first content
-	// too. A request that is sent once has no such limit.
+	// learned takes the place of FirstByte where it is shorter, and of WithoutContent before the first content. A
+	// request that is sent once has no such limit.
 	learned learnedLimit
 }
 
@@ -58,10 +58,6 @@ func (l Limits) lengthen(learned time.Duration, silent int) time.Duration {
 	}
 	return learned << silent
 }
-
-// untilContent is how long the first content may take where bytes come before it. DeepSeek sends comments for up to
-// half an hour while a request is queued.
-const untilContent = 30 * time.Minute
 
 // minFirstByte is the least time that a try has to its first byte, however much of its limit is spent.
 const minFirstByte = 10 * time.Second
@@ -85,9 +81,13 @@ type watchdog struct {
 	began   time.Time
 	cancel  context.CancelCauseFunc // ends the try's context
 	timer   *time.Timer
-	content *time.Timer  // until the first content; nil: it has no end
-	outcome atomic.Int32 // of the wait for it; 0: it waits
-	waiting atomic.Bool  // for the first byte
+	content *time.Timer   // until the first content; nil: it has no end
+	outcome atomic.Int32  // of the wait for it; 0: it waits
+	waiting atomic.Bool   // for the first byte
+	due     atomic.Bool   // what the timer waits for is content
+	whole   atomic.Bool   // the answer is not streamed
+	follows bool          // the reader says what is content, see progress
+	quiet   time.Duration // for which the reader has waited since the last one
 	expired atomic.Pointer[fault.Error]
 
 	mu  sync.Mutex    // for the timer, which may come before there is a body
@@ -131,10 +131,36 @@ func (w *watchdog) idle() time.Duration {
 	return w.limits.Idle
 }
 
-// contentDue returns in what time the first content must have come; limited: it has such a limit.
-func (w *watchdog) contentDue() (in time.Duration, limited bool) {
-	return max(w.limits.FirstByte, untilContent) - time.Since(w.began), w.limits.FirstByte > 0 && w.outcome.Load() == 0
+// timesWhole is how many times as long an answer that is not streamed may take: DeepSeek sends blanks while one is queued,
+// and while it is generated.
+const timesWhole = 3
+
+// contentLimit returns how long the next content may take; 0: it has no limit. learned: the first has the learned one.
+func (w *watchdog) contentLimit() (limit time.Duration, learned bool) {
+	if limit = w.limits.WithoutContent; w.whole.Load() {
+		limit *= timesWhole
+	}
+	if w.learned && w.outcome.Load() == 0 && !w.longer.Load() && (limit == 0 || w.first < limit) {
+		return w.first, true
+	}
+	return limit, false
 }
+
+// contentDue returns in what time the next content must come; 0: there is no such time. Before the first content all time
+// counts, and then only that in which the reader waits.
+func (w *watchdog) contentDue() time.Duration {
+	limit, _ := w.contentLimit()
+	switch begun := w.outcome.Load() != 0; {
+	case limit == 0 || begun && !w.follows:
+		return 0
+	case begun:
+		return max(limit-w.quiet, 1)
+	}
+	return max(limit-time.Since(w.began), 1)
+}
+
+// progress notes that content has come. The reader calls it.
+func (w *watchdog) progress() { w.quiet = 0 }
 
 // expire ends the try when the timer fires, or lets it continue to learn from it.
 func (w *watchdog) expire() { w.expireAfter(w.first) }
@@ -142,15 +168,18 @@ func (w *watchdog) expire() { w.expireAfter(w.first) }
 // expireAfter is expire with the time to the first byte that the try has had.
 func (w *watchdog) expireAfter(first time.Duration) {
 	f := &fault.Error{Kind: fault.Timeout, Message: "no byte for " + w.idle().String(), Rule: "transport/idle"}
-	if w.waiting.Load() {
+	waiting, byLearned := w.waiting.Load(), w.learned
+	switch {
+	case waiting:
 		f.Message, f.Rule = "no first byte in "+first.String(), "transport/first byte"
+	case w.due.Load():
+		var limit time.Duration
+		limit, byLearned = w.contentLimit()
+		f.Message, f.Rule = "no content in "+limit.String()+", only pings or comments", "transport/only pings"
 	}
 	if w.outcome.Load() == 0 {
 		f.Code = fault.Silence
-		switch in, limited := w.contentDue(); {
-		case limited && in <= 0 && !w.waiting.Load():
-			f.Message, f.Rule = "no content in "+max(w.limits.FirstByte, untilContent).String()+", only pings or comments", "transport/only pings"
-		case w.learned && w.goesOn(f):
+		if byLearned && w.goesOn(f) {
 			return
 		}
 	}
@@ -172,15 +201,18 @@ func (w *watchdog) goesOn(f *fault.Error) bool {
 	return false
 }
 
-// extend lets the try have all the time that it would have without the learned limit; false: it has begun to answer.
+// extend lets the try have all the time that it would have without the learned limit; false: it has had that.
 func (w *watchdog) extend() bool {
-	to := cmp.Or(w.limits.FirstByte, unlearned)
-	if to <= w.first || !w.waiting.Load() {
+	to, waiting := cmp.Or(w.limits.FirstByte, unlearned), w.waiting.Load()
+	if !waiting {
+		to = cmp.Or(w.limits.WithoutContent, unlearned)
+	}
+	if to <= w.first || w.outcome.Load() != 0 {
 		return false
 	}
 	w.longer.Store(true)
 	time.AfterFunc(to-w.first, func() { // not w.timer, which a byte may have stopped meanwhile
-		if w.waiting.Load() {
+		if w.waiting.Load() || !waiting && w.outcome.Load() == 0 {
 			w.expireAfter(to)
 		}
 	})
@@ -281,15 +313,25 @@ func (w *watchdog) wrap(resp *http.Response) {
 // Read stops the timer between two reads: a reader may take its time.
 func (w *watchdog) Read(p []byte) (int, error) {
 	if !w.waiting.Load() {
-		idle := w.idle()
-		if in, limited := w.contentDue(); limited && (idle == 0 || in < idle) {
-			idle = max(in, 1)
+		idle, due := w.idle(), w.contentDue()
+		first := due > 0 && (idle == 0 || due < idle)
+		if first {
+			idle = due
 		}
+		w.due.Store(first)
 		if idle > 0 {
 			w.timer.Reset(idle)
 		}
 	}
+	follows := w.follows && w.outcome.Load() != 0
+	var begun time.Time
+	if follows {
+		begun = time.Now()
+	}
 	n, err := w.src.Read(p)
+	if follows {
+		w.quiet += time.Since(begun)
+	}
 	if n > 0 || err != nil {
 		w.timer.Stop()
 		w.waiting.Store(false)
@@ -304,95 +346,6 @@ func (w *watchdog) Read(p []byte) (int, error) {
 func (w *watchdog) Close() error {
 	defer w.end()
 	return w.src.Close()
-}
-
-// sendOnce sends a request that is not tried again here.
-func (t *Transport) sendOnce(req *http.Request, d *api.API) (*http.Response, error) {
-	room := t.newRoom(req, d)
-	if err := room.acquire(req.Context()); err != nil {
-		return nil, err
-	}
-	resp, err := t.sendLimited(req, d)
-	if err != nil {
-		room.unanswered()
-		return nil, err
-	}
-	room.responded(resp)
-	t.watch(resp, req, d)
-	return resp, nil
-}
-
-// watch has a stream that breaks off end in a fault, in a request that would be tried again if it could be: those of the
-// AWS SDK have no GetBody, and it takes the end of a body between two messages for that of the answer.
-func (t *Transport) watch(resp *http.Response, req *http.Request, d *api.API) {
-	if t.Retry.Policy.Retries == 0 || d == nil || resp.StatusCode != http.StatusOK || coding.Of(resp.Header) != "" {
-		return
-	}
-	if form := d.AnswerForm(req.URL, resp.Header.Get("Content-Type"), nil); form != api.JSON {
-		resp.Body = &stream{ahead: ahead{src: resp.Body}, dialect: d, form: form, faults: t.Faults, errLine: t.NoErrorLine}
-	}
-}
-
-// sendLimited sends a request with the limits that hold for it.
-func (t *Transport) sendLimited(req *http.Request, d *api.API) (*http.Response, error) {
-	if t.Limits == (Limits{}) {
-		return t.observed(t.roundTrip(req, nil))
-	}
-	l := t.Limits
-	l.Content = time.Time{}
-	ctx, w := l.start(req.Context(), 1, 0)
-	resp, err := t.observed(t.roundTrip(req.WithContext(ctx), w))
-	if err != nil {
-		w.end()
-		return nil, w.cause(err)
-	}
-	w.wrap(resp)
-	if d == nil || resp.Body != w || resp.StatusCode != http.StatusOK || coding.Of(resp.Header) != "" {
-		return unlimited(resp), nil
-	}
-	w.timer.Stop()
-	w.waiting.Store(false)
-	resp.Body = &opening{watchdog: w, dialect: d, url: req.URL, kind: resp.Header.Get("Content-Type")}
-	return resp, nil
-}
-
-// opening is the body of an answer that is passed on as it comes. It looks for the first content, which has a limit.
-type opening struct {
-	*watchdog
-	dialect *api.API
-	url     *url.URL
-	kind    string // the content type
-	frame   []byte // what has come of the next frame
-}
-
-// Read passes bytes on.
-func (o *opening) Read(p []byte) (int, error) {
-	n, err := o.watchdog.Read(p)
-	if o.outcome.Load() == 0 {
-		o.look(p[:n])
-	}
-	return n, err
-}
-
-// look looks for content in the next bytes. An answer that is not streamed is content.
-func (o *opening) look(part []byte) {
-	o.frame = append(o.frame, part...)
-	form := o.dialect.AnswerForm(o.url, o.kind, o.frame)
-	if form == api.JSON && len(o.frame) < len("event:") {
-		return
-	}
-	for form != api.JSON && len(o.frame) < maxAhead {
-		n := form.FrameLen(o.frame, 0)
-		if n == 0 {
-			return
-		}
-		if n < 0 || o.dialect.FrameKind(form, o.frame[:n]) != api.Opening {
-			break
-		}
-		o.frame = o.frame[n:]
-	}
-	o.answered()
-	o.frame = nil
 }
 
 // unlimited stops the timer of a body that is returned unread.

@@ -19,7 +19,7 @@ import (
 	"github.com/ridethrough/ridethrough/transport"
 )
 
-var limits = transport.Limits{FirstByte: 5 * time.Minute, Idle: time.Minute}
+var limits = transport.Limits{FirstByte: 5 * time.Minute, WithoutContent: 10 * time.Minute, Idle: time.Minute}
 
 // beat is a part of an answer, and how long the provider takes for it.
 type beat struct {
@@ -89,15 +89,20 @@ func TestLimits_SilenceBeforeContentIsRetried(t *testing.T) {
 		{"no byte, idle only", nil, transport.Limits{Idle: time.Minute}, time.Minute, "no byte for 1m0s"},
 		{"opening, then silence", []beat{{4 * time.Minute, start}}, limits, 5 * time.Minute, "no byte for 1m0s"},
 		{"pings, then silence", []beat{{0, start}, {50 * time.Second, ": ping\n\n"}, {50 * time.Second, ": ping\n\n"}}, limits, 160 * time.Second, "no byte for 1m0s"},
-		{"pings and no end", []beat{{0, start}}, limits, 30 * time.Minute, "no content in 30m0s, only pings or comments"},
+		{"blanks and no end", []beat{{0, "{"}}, limits, 30 * time.Minute, "no content in 30m0s, only pings or comments"},
+		{"pings and no end", []beat{{0, start}}, limits, 10 * time.Minute, "no content in 10m0s, only pings or comments"},
 	}
 	for range 5 * 60 {
-		tests[4].script = append(tests[4].script, beat{10 * time.Second, ": ping\n\n"})
+		tests[4].script = append(tests[4].script, beat{10 * time.Second, " "})
+		tests[5].script = append(tests[5].script, beat{10 * time.Second, ": ping\n\n"})
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			begun := time.Now()
 			d := &dawdling{scripts: [][]beat{tt.script, whole}, kind: "text/event-stream"}
+			if strings.HasPrefix(tt.name, "blanks") {
+				d.kind = "application/json"
+			}
 			var said []string
 			e := retry.Retrier{Policy: policy.Simple(), OnTry: func(t retry.Try) {
 				if t.Fault != nil {
@@ -135,8 +140,8 @@ func TestLimits_ContentIsDueWhereARequestIsSentOnce(t *testing.T) {
 		took   time.Duration
 		rule   string
 	}{
-		{"pings", pings, "text/event-stream", 30 * time.Minute, "transport/only pings"},
-		{"pings of another type", pings, "text/plain", 30 * time.Minute, "transport/only pings"},
+		{"pings", pings, "text/event-stream", 10 * time.Minute, "transport/only pings"},
+		{"pings of another type", pings, "text/plain", 10 * time.Minute, "transport/only pings"},
 		{"pings behind content", slow, "text/event-stream", 50 * time.Minute, ""},
 		{"not streamed", []beat{{0, "{"}, {59 * time.Second, "  \"id\":"}, {59 * time.Second, "1}"}, {0, eof}}, "application/json", 118 * time.Second, ""},
 	} {
@@ -166,6 +171,37 @@ func TestLimits_SilenceAfterContentEndsTheAnswer(t *testing.T) {
 			t.Errorf("after %v", took)
 		}
 	})
+}
+
+// What comes between two contents is none either, however often it comes.
+func TestLimits_HeartbeatsBehindContentEndTheAnswer(t *testing.T) {
+	answer := func(gap int) []beat {
+		all := []beat{{0, start}, {0, hi}}
+		for range gap {
+			all = append(all, beat{10 * time.Second, ": ping\n\n"})
+		}
+		return append(all, beat{10 * time.Second, hi}, beat{0, stop}, beat{0, eof})
+	}
+	for _, tt := range []struct {
+		name string
+		gap  int // of so many pings
+		took time.Duration
+		rule string
+	}{
+		{"nine minutes of pings", 54, 550 * time.Second, ""},
+		{"pings and no end", 300, 10 * time.Minute, "transport/only pings"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			d := &dawdling{scripts: [][]beat{answer(tt.gap)}, kind: "text/event-stream"}
+			_, text, err := slowly(t, d, limits, policy.Patient(), post(t.Context()))
+			f, failed := errors.AsType[*fault.Error](err)
+			if took := time.Since(begun); took != tt.took || failed != (tt.rule != "") || failed && f.Rule != tt.rule {
+				t.Errorf("%s: %.80q, %v after %v; want %q after %v", tt.name, text, err, took, tt.rule, tt.took)
+			}
+			time.Sleep(time.Minute)
+		})
+	}
 }
 
 func TestLimits_FirstByteBoundsTheHeaders(t *testing.T) {

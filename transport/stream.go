@@ -37,6 +37,7 @@ type stream struct {
 	raw      bool         // no longer examined
 	unlike   uint8        // frames of plain content since one that repeats
 	errLine  bool         // its failure has been made a line, or is to be none
+	watch    *watchdog    // is told of content; nil: none is
 
 	withholds bool        // an error event behind content ends it as a fault, and is not returned
 	withheld  []byte      // that event
@@ -256,13 +257,19 @@ func (s *stream) readMore() {
 // noteFrames examines the frames that have been read since.
 func (s *stream) noteFrames() {
 	defer s.settle()
+	from := s.whole
 	for {
-		s.skipRepeats()
+		if s.skipRepeats(); s.watch != nil && s.whole > from {
+			s.watch.progress()
+		}
 		frame := s.next()
 		if frame == nil {
 			return
 		}
 		sign := s.note(frame)
+		if from = s.whole; sign != api.Opening && s.watch != nil {
+			s.watch.progress()
+		}
 		s.hold(frame)
 		switch {
 		case sign == api.Failure && (s.withholds || s.hidden):

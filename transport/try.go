@@ -194,6 +194,9 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 	}
 	s.src, s.dialect, s.faults, s.refusals = resp.Body, c.dialect, c.Faults, c.Refusals
 	s.errLine = c.NoErrorLine
+	if w, ok := resp.Body.(*watchdog); ok {
+		s.watch, w.follows = w, true
+	}
 	s.fill(maxAhead)
 	s.form = c.form(resp, s.buf)
 	for s.form == api.JSON && s.err == nil && len(s.buf) < len("event:") {
@@ -208,6 +211,9 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 		}
 		resp.Body = s
 		return resp, nil
+	}
+	if s.watch != nil {
+		s.watch.whole.Store(true)
 	}
 	a := &s.ahead
 	f := c.readWhole(resp, a)

@@ -106,7 +106,7 @@ func (m *Models) open(at place) (llm.Model, error) {
 		return nil, err
 	}
 	_, limits, _ := at.ForModel(at.model)
-	to.client = m.client(client{network{at.Network, at.Limits.Connect}, transport.Limits{FirstByte: limits.FirstByte, Idle: limits.Idle}})
+	to.client = m.client(client{network{at.Network, at.Limits.Connect}, transport.Limits{FirstByte: limits.FirstByte, WithoutContent: limits.Content, Idle: limits.Idle}})
 	return v.open(at.model, to), nil
 }
 

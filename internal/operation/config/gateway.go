@@ -142,6 +142,12 @@ func (l limits) over(other gateway.Limits) *gateway.Limits {
 		setLimit(&other.FirstByte, l.firstByte)
 		other.Learned = false
 	}
+	switch {
+	case l.content != limit{}:
+		setLimit(&other.Content, l.content)
+	case l.firstByte != limit{} && (other.FirstByte == 0 || other.FirstByte > other.Content):
+		other.Content = other.FirstByte
+	}
 	setLimit(&other.Idle, l.idle)
 	return &other
 }

@@ -130,6 +130,35 @@ func TestConfig_Network(t *testing.T) {
 	}
 }
 
+func TestConfig_ContentHasAsLongAsTheFirstByte(t *testing.T) {
+	for text, want := range map[string][2]time.Duration{ // of the upstream, and of its route
+		"":                                        {10 * time.Minute, 10 * time.Minute},
+		"limits: {content: 20s}":                  {20 * time.Second, 20 * time.Second},
+		"limits: {content: none}":                 {0, 0},
+		"limits: {first-byte: 30s}":               {10 * time.Minute, 10 * time.Minute},
+		"limits: {first-byte: 20m}":               {20 * time.Minute, 20 * time.Minute},
+		"limits: {first-byte: none}":              {0, 0},
+		"limits: {first-byte: none, content: 1h}": {time.Hour, time.Hour},
+		"limits: {content: 20s}, routes: [{limits: {idle: 1m}}]":                {20 * time.Second, 20 * time.Second},
+		"routes: [{limits: {content: none}}]":                                   {10 * time.Minute, 0},
+		"routes: [{limits: {first-byte: none}}]":                                {10 * time.Minute, 0},
+		"limits: {first-byte: none}, routes: [{limits: {first-byte: learned}}]": {0, 10 * time.Minute},
+	} {
+		if !strings.Contains(text, "routes") {
+			text = strings.TrimPrefix(text+", routes: [{limits: {idle: 2m}}]", ", ")
+		}
+		c := parse(t, "upstreams: {openai: {key: none, "+text+"}}")
+		made, err := c.Gateway(env())
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		up := made.Upstreams[0]
+		if got := [2]time.Duration{up.Limits.Content, up.Routes[0].Limits.Content}; got != want {
+			t.Errorf("%s: content has %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestConfig_FirstByteIsLearnedUnlessItIsFixed(t *testing.T) {
 	tests := []struct {
 		limits, route string // in the file; "": none

@@ -40,10 +40,11 @@ type upstream struct {
 
 // limits bound each try; zero: the gateway's.
 type limits struct {
-	_ struct{} `name:"limits" about:"The time limits of one try." want:"connect, first-byte and idle"`
+	_ struct{} `name:"limits" about:"The time limits of one try." want:"connect, first-byte, content and idle"`
 
 	connect   limit `yaml:"connect" doc:"To establish the connection." default:"10s"`
-	firstByte limit `yaml:"first-byte" as:"first-byte-limit" doc:"From the request to the first byte of the response. ‘learned’ is 10m, or for a streamed answer less, once it is known how long that usually takes. Pings and comments alone count as an answer for 30m." default:"learned"`
+	firstByte limit `yaml:"first-byte" as:"first-byte-limit" doc:"From the request to the first byte of the response. ‘learned’ is 10m, or for a streamed answer less, once it is known how long that usually takes." default:"learned"`
+	content   limit `yaml:"content" doc:"From the request to the first content of the answer, and between two parts of it: pings, comments and empty events do not count." without:"10m, or first-byte if that is longer or none; less where it is learned"`
 	idle      limit `yaml:"idle" doc:"Between two parts of the response." default:"5m"`
 }
 
