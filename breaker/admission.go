@@ -48,7 +48,7 @@ func (ci *circuit) admits(c *Caller, now time.Time) bool {
 	switch {
 	case ci.coolsDown(now):
 		c.share(ci.sharedFault(now))
-	case c.FewRetries && c.tries == 0 && c.last == nil:
+	case c.FewRetries && c.tries == 0 && c.last() == nil:
 		return true
 	case ci.probing(now):
 		ci.awaitingProbe.push(c)

@@ -65,14 +65,14 @@ type Breaker struct {
 	aged      time.Time        // when the windows were aged last
 	traffic   traffic
 	budget    budget
-	answered  time.Time // the latest success
-	batches   bool      // SlowStart is in progress
-	faulted   bool      // there was a fault about the upstream since it began
+	answered  time.Time         // the latest success
+	batches   bool              // SlowStart is in progress
+	faulted   bool              // there was a fault about the upstream since it began
+	records   map[Scope]*record // of late
 
-	fleet   Fleet               // nil: none
-	load    Load                // as the others were told
-	back    map[key]time.Time   // when outages have ended, of late; only in a fleet
-	answers map[Scope]time.Time // the latest success with each credential; only in a fleet
+	fleet Fleet             // nil: none
+	load  Load              // as the others were told
+	back  map[key]time.Time // when outages have ended, of late; only in a fleet
 
 	pausedAt time.Time // zero: it is not
 	pausedBy string

@@ -69,8 +69,8 @@ type Caller struct {
 	cooldown uint32        // the breaker's cooldowns when it was let go last
 	wait     time.Duration // the whole wait that it was put to sleep for last
 	sleptAt  int64         // when that was, in Unix nanoseconds; below 0: minus when the next wait has begun, see WaitsSince
-	last     *fault.Error
-	shared   *fault.Error // a fault that Acquire is to return
+	met      *met          // nil: nothing so far
+	shared   *fault.Error  // a fault that Acquire is to return
 }
 
 // Acquire lets a try go at once while nothing is known against it. In an outage
@@ -85,7 +85,7 @@ func (c *Caller) Acquire(ctx context.Context) (retry.Permit, error) {
 		c.granted, c.retryNow = true, false
 	} else if !c.decided() && c.in == nil {
 		now := b.now()
-		if c.tries == 0 && c.last == nil {
+		if c.tries == 0 && c.last() == nil {
 			b.traffic.arrive(now, b.degraded > 0)
 		}
 		b.admit(c, now, false)
@@ -140,7 +140,7 @@ func (c *Caller) why() BlockReason {
 
 // fresh reports whether the call has done nothing yet and got no command.
 func (c *Caller) fresh() bool {
-	return c.tries == 0 && c.last == nil && c.in == nil && !c.paused && !c.decided()
+	return c.tries == 0 && c.last() == nil && c.in == nil && !c.paused && !c.decided()
 }
 
 // decided reports whether Acquire need not block.
@@ -154,7 +154,7 @@ func (c *Caller) permit() (retry.Permit, error) {
 		c.breaker.withdraw(c)
 		return nil, retry.ErrGivenUp
 	case f != nil:
-		c.shared, c.last = nil, f
+		c.shared, c.meet().last = nil, f
 		return nil, f
 	}
 	c.granted, c.inFlight, c.cooldown = false, true, c.breaker.cooldowns
@@ -183,11 +183,11 @@ func (b *Breaker) countTry(c *Caller) {
 type permit Caller
 
 // Report implements [retry.Permit].
-func (p *permit) Report(f *fault.Error) {
+func (p *permit) Report(f *fault.Error) *fault.Error {
 	c := (*Caller)(p)
 	c.breaker.mu.Lock()
 	defer c.breaker.mu.Unlock()
-	c.breaker.report(c, f, c.breaker.now())
+	return c.breaker.report(c, f, c.breaker.now())
 }
 
 // WaitsSince has the next Wait be the rest of one that has begun elsewhere, such as in another process. Where many
@@ -227,8 +227,8 @@ func (b *Breaker) putToSleep(c *Caller, d time.Duration) {
 	}
 	c.wait, c.resumes = max(c.wait, d), false
 	ci := b.outage(c)
-	if ci == nil && c.last != nil && levelOf(c.last) != none {
-		ci = b.circuit(c.key(levelOf(c.last)), now)
+	if ci == nil && c.last() != nil && levelOf(c.last()) != none {
+		ci = b.circuit(c.key(levelOf(c.last())), now)
 	}
 	if ci == nil {
 		b.sleeping.why = inBackoff

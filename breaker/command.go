@@ -52,7 +52,7 @@ func (b *Breaker) RetryNow() {
 		}
 	}
 	for _, c := range free {
-		c.earlyProbe = c.last != nil
+		c.earlyProbe = c.last() != nil
 	}
 	b.advanceAll(now)
 	b.release(free, key{}, now)
@@ -87,7 +87,7 @@ func (c *Caller) RetryNow() {
 		return
 	}
 	b.remove(c)
-	c.earlyProbe = c.asleep && c.last != nil
+	c.earlyProbe = c.asleep && c.last() != nil
 	b.admit(c, b.now(), false)
 	c.wakeUp()
 }

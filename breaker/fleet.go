@@ -1,7 +1,6 @@
 package breaker
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -111,7 +110,7 @@ func (b *Breaker) Join(f Fleet) { b.fleet = f }
 func (b *Breaker) Leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.fleet, b.back, b.answers = nil, nil, nil
+	b.fleet, b.back = nil, nil
 	now := b.now()
 	for _, ci := range b.all() {
 		ci.endOthersProbe(ci.otherProbe, now)
@@ -171,22 +170,6 @@ func (b *Breaker) hearBack(ci *circuit, n News, k key, now time.Time) {
 	}
 }
 
-// noteAnswer notes an answer to a call with a credential, and forgets those that are too old to contradict another replica.
-func (b *Breaker) noteAnswer(s Scope, now time.Time) {
-	if b.fleet == nil || s.Credential == "" {
-		return
-	}
-	if len(b.answers) >= maxCircuits {
-		maps.DeleteFunc(b.answers, func(_ Scope, at time.Time) bool { return now.Sub(at) >= lately })
-	}
-	if b.answers == nil {
-		b.answers = map[Scope]time.Time{}
-	}
-	if len(b.answers) < maxCircuits {
-		b.answers[s] = now
-	}
-}
-
 // endOthersProbe no longer waits for the probe of a replica that has gone.
 func (ci *circuit) endOthersProbe(from string, now time.Time) {
 	if ci.otherProbe == from {
@@ -215,7 +198,7 @@ func (b *Breaker) hearOutage(from string, n News, k key, now time.Time) {
 	}
 	answered := b.answered
 	if n.Wait > 0 {
-		answered = b.answers[k.Scope]
+		answered = b.answeredAt(k.Scope)
 	}
 	if !ci.open && now.Sub(answered) < lately {
 		ci.suspected = now

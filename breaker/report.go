@@ -8,10 +8,10 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// report takes in the outcome of a call's try.
-func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) {
+// report takes in the outcome of a call's try, and returns it with what other calls show about it.
+func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) *fault.Error {
 	if !c.inFlight {
-		return
+		return f
 	}
 	c.inFlight, c.detached = false, true
 	b.traffic.roll(now, b.degraded > 0)
@@ -25,7 +25,7 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) {
 	switch {
 	case f == nil:
 		b.answered = now
-		b.noteAnswer(c.scope, now)
+		b.noteAnswer(c.scope, c.began != 0, now)
 		b.success(c, now)
 	case f.GivenUp: // the gateway on the way decides for its callers, and tells them apart
 		b.endInCohorts(c)
@@ -33,10 +33,13 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) {
 		b.endInCohorts(c)
 		bare := *f
 		bare.Err, bare.Body = nil, "" // they may hold something open, or much
-		c.last = &bare
-		b.failure(c, &bare, now)
+		c.meet().last = &bare
+		if f = b.judge(c, f, now); !c.met.leaves {
+			b.failure(c, &bare, now)
+		}
 	}
 	b.endProbe(c, now)
+	return f
 }
 
 // Recall counts the fault that a call met in an earlier process, which had no answer since. Nothing is counted once a call

@@ -145,6 +145,12 @@ func (c *sharedCaller) Acquire(ctx context.Context) (retry.Permit, error) {
 type discreetPermit struct{ retry.Permit }
 
 // Report implements retry.Permit.
-func (p discreetPermit) Report(f *fault.Error) {
-	p.Permit.Report(f.WithoutMessage())
+func (p discreetPermit) Report(f *fault.Error) *fault.Error {
+	judged := p.Permit.Report(f.WithoutMessage())
+	if judged == nil {
+		return nil
+	}
+	whole := *judged
+	whole.Message, whole.Body, whole.Err = f.Message, f.Body, f.Err
+	return &whole
 }

@@ -245,9 +245,10 @@ func (p *earlyReport) Acquire(ctx context.Context) (retry.Permit, error) {
 }
 
 // Report implements retry.Permit. It reports once.
-func (p *earlyReport) Report(f *fault.Error) {
+func (p *earlyReport) Report(f *fault.Error) *fault.Error {
 	if p.permit != nil {
-		p.permit.Report(f)
+		f = p.permit.Report(f)
 		p.permit = nil
 	}
+	return f
 }

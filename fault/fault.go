@@ -32,6 +32,10 @@ type Error struct {
 	AtOnce bool `json:",omitzero"` // refused for how many requests were in progress, not for how many were sent in a time
 	Images bool `json:",omitzero"` // the model takes no images, or not those of the request
 
+	Doubtful bool   `json:",omitzero"` // a key or a model is refused, which is an error of the provider's where it has just accepted the same
+	Doubted  int    `json:",omitzero"` // how many such refusals the call has had: it is worth another try soon, whatever its kind; 0: it is not
+	Why      string `json:",omitzero"` // what other tries show about it, in words that follow Error's; "": nothing
+
 	Guessed   bool   `json:",omitzero"` // the kind is inferred from the wording; false: a table, a status or a type states it
 	RequestID string `json:",omitzero"` // the provider's id of the request, for its support
 	Provider  string `json:",omitzero"` // the provider's name, set by the caller; ""
@@ -59,6 +63,9 @@ func (e *Error) Error() string {
 	}
 	if text == "" {
 		text = e.Label()
+	}
+	if e.Why != "" {
+		text += "; " + e.Why
 	}
 	return e.withStatus(text)
 }

@@ -59,14 +59,7 @@ type playedAnswer struct {
 }
 
 // knownWrong are the plays that do not come out right so far. One that does must be taken out of the list.
-var knownWrong = []string{
-	"good-key-refused-once/anthropic",
-	"good-key-refused-once/chat whole",
-	"model-away-for-a-moment/chat",
-	"model-away-for-a-moment/chat whole",
-	"same-deadline-each-time/chat whole, 504",
-	"same-deadline-each-time/chat, 524",
-}
+var knownWrong = []string{}
 
 // players are the APIs of the plays.
 var players = map[string]caller{

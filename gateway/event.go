@@ -129,12 +129,12 @@ type quotePermit struct {
 }
 
 // Report implements retry.Permit.
-func (p *quotePermit) Report(f *fault.Error) {
+func (p *quotePermit) Report(f *fault.Error) *fault.Error {
 	if f != nil && !errors.Is(f, errLocal) {
 		p.body, f.Body = f.Body, "" // for the event of a wait; other callers need none
 		f.Message, f.Code = p.call.withoutQuotes(f.Message), p.call.withoutQuotes(f.Code)
 	}
-	p.Permit.Report(f)
+	return p.Permit.Report(f)
 }
 
 // verbatim returns the fault of the try with what the provider sent, without what that quotes of the request.

@@ -83,12 +83,25 @@ func (k *keepalive) failed(w policy.Wait) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.wait, k.begun = &w, false
+	if w.Fault != nil && w.Fault.Doubted > 0 {
+		k.postpone()
+		return
+	}
 	k.faults++
 	switch {
 	case k.call.parsed.Form == api.JSON:
 		k.schedule(lateCommitAfter)
 	case k.faults > 1:
 		k.schedule(0)
+	}
+}
+
+// postpone has the commit wait until it is known whether a refused key or model stays refused: the client is to see the
+// status. mu is held.
+func (k *keepalive) postpone() {
+	if first := k.call.info.Began.Add(lateCommitAfter); k.faults == 0 && k.timer != nil && !k.committed && !k.stopped && first.After(k.first) {
+		k.timer.Reset(max(0, time.Until(first)))
+		k.first = first
 	}
 }
 

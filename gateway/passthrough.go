@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ridethrough/ridethrough/breaker"
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/fault/classify"
 	"github.com/ridethrough/ridethrough/internal/api"
@@ -63,21 +64,39 @@ func comesFirst(r *http.Request) bool {
 // have a limit of its own, and retries when it gets the failure. Its repetitions are sent once.
 type briefRetries struct {
 	*transport.Transport
-	policy policy.Policy // of the upstream
+	to *upstream
 }
 
 // RoundTrip implements http.RoundTripper.
 func (b briefRetries) RoundTrip(req *http.Request) (*http.Response, error) {
 	t, began := *b.Transport, time.Now()
-	if comesFirst(req) && b.policy.Retries > 0 {
-		t.Retry.Policy = untilBack(b.policy)
+	if p := b.to.Policy; comesFirst(req) && p.Retries > 0 {
+		t.Retry.Policy = untilBack(*p)
 	}
 	if limit := clientLimit(req.Header); limit > 0 {
 		t.Retry.Policy.MaxWait = min(t.Retry.Policy.MaxWait, limit/2)
 	}
 	t.Retry.Held = func() time.Duration { return time.Since(began) }
 	t.Retry.OnWait = func(w policy.Wait) { began = w.Due }
+	t.Retry.Breaker = b.to.breaker.Witness(b.to.scopeOf(req))
 	return t.RoundTrip(req)
+}
+
+// scopeOf returns what a request asks for, one that asks for no answer.
+func (u *upstream) scopeOf(req *http.Request) breaker.Scope {
+	s := u.errorsOf(req).Scanner()
+	if req.GetBody != nil {
+		if body, err := req.GetBody(); err == nil {
+			buf := make([]byte, copyBufferSize)
+			for n := 0; err == nil; s.Scan(buf[:n]) {
+				n, err = body.Read(buf)
+			}
+			_ = body.Close()
+		}
+	}
+	return breaker.Scope{
+		Model: u.errorsOf(req).Request(req.URL, &s).Model, Credential: breaker.Credential(req.Header, req.URL),
+	}
 }
 
 // limitHeaders are those in which SDKs say how long they wait for an answer, in seconds: Stainless's and Google's.
@@ -103,7 +122,7 @@ func (g *Gateway) newPassThrough(s *setup, up *upstream) *httputil.ReverseProxy 
 			Base: up.transport, Faults: s.faultsOf(up), Relays: true,
 			Retry:  retry.Retrier{Policy: passThroughPolicy()},
 			Limits: up.Limits.perTry(),
-		}, *up.Policy},
+		}, up},
 		FlushInterval:  -1,
 		ErrorLog:       log.New(io.Discard, "", 0),      // the client sees an answer that breaks off
 		Rewrite:        func(*httputil.ProxyRequest) {}, // passThrough has done it

@@ -197,7 +197,7 @@ func TestComplete_PrefillThatIsRefused(t *testing.T) {
 }
 
 // TestComplete_PrefillIsForServersThatContinue has an upstream that cuts its answer, or has none, and then refuses its key,
-// and a fallback. Which request asks for the rest depends on the modes of both.
+// and a fallback. Which request asks for the rest depends on the modes of both. A key that was accepted has two more tries.
 func TestComplete_PrefillIsForServersThatContinue(t *testing.T) {
 	for _, row := range []struct {
 		name, one, two string // what they answer
@@ -206,7 +206,7 @@ func TestComplete_PrefillIsForServersThatContinue(t *testing.T) {
 		whole          bool
 	}{
 		{"both continue", "cut:40", "ok", gateway.CompletePrefill, gateway.CompletePrefill, "one, one prefilled, two prefilled", true},
-		{"the fallback does not", "cut:40", "ok", gateway.CompletePrefill, gateway.CompleteText, "one, one prefilled", false},
+		{"the fallback does not", "cut:40", "ok", gateway.CompletePrefill, gateway.CompleteText, "one, one prefilled, one prefilled, one prefilled", false},
 		{"neither does", "cut:40", "ok", gateway.CompleteText, gateway.CompleteText, "one, one asked, two asked", true},
 		{"the fallback alone does", "cut:40", "ok", gateway.CompleteText, gateway.CompletePrefill, "one, one asked, two asked", true},
 		{"the answer is the fallback's, which alone does", "401", "cut:40", gateway.CompleteText, gateway.CompletePrefill, "one, two, one asked, two asked", true},

@@ -38,6 +38,7 @@ type Run struct {
 	Few     int           `json:"few,omitzero"`     // the last tries in a row whose fault has Retries of its own
 	Windows int           `json:"windows,omitzero"` // usage windows that were waited for, as Quota says
 	Opens   time.Time     `json:"opens,omitzero"`   // when the last of them opens
+	Late    int           `json:"late,omitzero"`    // of Tries, those that a window has refused after it was to open
 	Free    int           `json:"free,omitzero"`    // of Tries, those that a window has refused before it was to open
 	Shared  int           `json:"shared,omitzero"`  // of Tries, those that another call has made
 	Sharing time.Time     `json:"sharing,omitzero"` // since when it has made none itself; zero: the latest is its own
@@ -106,6 +107,9 @@ func (p Policy) allWaits() time.Duration {
 
 // next is Next with the failed try counted in.
 func (p Policy) next(r Run, f *fault.Error, now time.Time, random float64) (Run, Verdict) {
+	if f.Doubted > 0 {
+		return p.nextDoubted(r, f, now, random)
+	}
 	if next, v, ok := p.nextWindow(r, f, now, random); ok {
 		return next, v
 	}
@@ -125,6 +129,26 @@ func (p Policy) next(r Run, f *fault.Error, now time.Time, random float64) (Run,
 	if r.Slept += v.Wait; r.Slept < 0 {
 		r.Slept = math.MaxInt64 // without a budget it may add up to more than fits
 	}
+	return r, v
+}
+
+// These bound the wait after a refusal that is doubted. A client that has another key gives it only then.
+const (
+	longestKeyDoubt   = 3 * time.Second
+	longestModelDoubt = 8 * time.Second
+)
+
+// nextDoubted decides about a refusal that is doubted. Without another try it is as final as any.
+func (p Policy) nextDoubted(r Run, f *fault.Error, now time.Time, random float64) (Run, Verdict) {
+	longest := longestModelDoubt
+	if f.Kind == fault.Auth {
+		longest = longestKeyDoubt
+	}
+	v := Verdict{Wait: min(p.Backoff.At(f.Doubted, random), longest)}
+	if r.Tries > p.Limit(r, f) || p.exceeded(r, v, now) != "" {
+		return r, Verdict{Stop: Final}
+	}
+	r.Slept += v.Wait
 	return r, v
 }
 

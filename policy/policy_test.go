@@ -399,3 +399,32 @@ func TestNextShared_CostsNoRetry(t *testing.T) {
 		}
 	}
 }
+
+func TestPolicy_DoubtedRefusalIsTriedSoonOrFinal(t *testing.T) {
+	doubted := func(k fault.Kind, n int) fault.Error { return fault.Error{Kind: k, Doubted: n} }
+	const s = time.Second
+	tight := policy.Patient()
+	tight.MaxWait = 4 * s
+	for _, tt := range []struct {
+		name   string
+		policy policy.Policy
+		script []failure
+	}{
+		{"a key", policy.Patient(), []failure{
+			{0, doubted(fault.Auth, 1), 3 * s, ""}, {3 * s, doubted(fault.Auth, 2), 3 * s, ""}, {6 * s, doubted(fault.Auth, 0), 0, policy.Final},
+		}},
+		{"a model", policy.Patient(), []failure{
+			{0, doubted(fault.Invalid, 1), 5 * s, ""},
+			{5 * s, doubted(fault.Invalid, 2), 8 * s, ""},
+			{13 * s, doubted(fault.Invalid, 3), 8 * s, ""},
+			{21 * s, doubted(fault.Invalid, 0), 0, policy.Final},
+		}},
+		{"after other faults", policy.Patient(), []failure{
+			{0, overloaded, 5 * s, ""}, {5 * s, overloaded, 10 * s, ""}, {15 * s, doubted(fault.Auth, 1), 3 * s, ""},
+		}},
+		{"a policy that never tries again", policy.Policy{}, []failure{{0, doubted(fault.Auth, 1), 0, policy.Final}}},
+		{"no budget left", tight, []failure{{0, doubted(fault.Auth, 1), 3 * s, ""}, {3 * s, doubted(fault.Auth, 2), 0, policy.Final}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) { run(t, tt.policy, tt.script) })
+	}
+}

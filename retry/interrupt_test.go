@@ -18,7 +18,7 @@ import (
 type probes struct{ left int }
 
 func (g *probes) Acquire(context.Context) (retry.Permit, error) { return g, nil }
-func (g *probes) Report(*fault.Error)                           {}
+func (g *probes) Report(f *fault.Error) *fault.Error            { return f }
 
 func (g *probes) Wait(ctx context.Context, d time.Duration) error {
 	if g.left == 0 || d <= time.Second {

@@ -85,8 +85,9 @@ type Permit interface {
 	// Report takes the try's outcome; nil: the upstream answered. It is called
 	// once. A fault of kind Canceled or Timeout says nothing about the upstream:
 	// the caller left, or a limit of ours expired. A Timeout with the Code
-	// fault.Silence does.
-	Report(*fault.Error)
+	// fault.Silence does. It returns the fault, with what the other calls of
+	// the upstream show about it.
+	Report(*fault.Error) *fault.Error
 }
 
 // Do calls try until it passes, the policy stops the run, or ctx ends. try gets
@@ -127,9 +128,7 @@ func attempt[T any](r *run, try func(context.Context, int) (T, error)) (v T, f *
 	}
 	defer permit.abandon()
 	v, err := try(ctx, r.Tries+1)
-	f = r.classify(ctx, err)
-	permit.report(f)
-	return v, f
+	return v, permit.report(r.classify(ctx, err))
 }
 
 // Sleep waits for d, by the monotonic clock or the wall clock, whichever is

@@ -235,12 +235,13 @@ func (g *onePass) Acquire(context.Context) (retry.Permit, error) {
 	return g, nil
 }
 
-func (g *onePass) Report(f *fault.Error) {
+func (g *onePass) Report(f *fault.Error) *fault.Error {
 	if f == nil {
 		g.outcomes = append(g.outcomes, "ok")
-		return
+		return nil
 	}
 	g.outcomes = append(g.outcomes, f.Kind.String())
+	return f
 }
 
 func (g *onePass) Wait(ctx context.Context, d time.Duration) error {
@@ -323,7 +324,7 @@ func (g single) Acquire(ctx context.Context) (retry.Permit, error) {
 	}
 }
 
-func (g single) Report(*fault.Error) { <-g }
+func (g single) Report(f *fault.Error) *fault.Error { <-g; return f }
 
 func (g single) Wait(ctx context.Context, d time.Duration) error { return retry.Sleep(ctx, d) }
 
@@ -514,7 +515,7 @@ func TestDo_ResumesAWait(t *testing.T) {
 // sharing is a breaker that shares another's fault some times before each try.
 type sharing struct{ times, left int }
 
-func (b *sharing) Report(*fault.Error) { b.left = b.times }
+func (b *sharing) Report(f *fault.Error) *fault.Error { b.left = b.times; return f }
 
 func (b *sharing) Wait(ctx context.Context, d time.Duration) error { return retry.Sleep(ctx, d) }
 

@@ -260,12 +260,13 @@ func release(f *fault.Error) {
 // permit is a breaker's Permit that may be missing or used already.
 type permit struct{ Permit }
 
-// report hands the outcome to the breaker, once.
-func (p *permit) report(f *fault.Error) {
+// report hands the outcome to the breaker, once, and returns what it makes of it.
+func (p *permit) report(f *fault.Error) *fault.Error {
 	if p.Permit != nil {
-		p.Report(f)
+		f = p.Report(f)
 		p.Permit = nil
 	}
+	return f
 }
 
 // abandon returns the permit of a try that has panicked.

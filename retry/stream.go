@@ -104,9 +104,7 @@ func (s *stream[T]) attempt(open func(context.Context, int) iter.Seq2[T, error])
 	defer s.permit.abandon()
 	for part, err := range open(ctx, s.run.Tries+1) {
 		if err != nil {
-			f = s.run.classify(ctx, err)
-			s.permit.report(f)
-			return f
+			return s.permit.report(s.run.classify(ctx, err))
 		}
 		if !s.take(part) {
 			return nil

@@ -79,6 +79,14 @@ func (c *call) rejected(r *rejection, f *fault.Error) *http.Response {
 	if h := r.resp.Header; !c.Relays && h.Get(shouldRetry) == "" && c.endsRetries(r.resp.StatusCode, f) {
 		h.Set(shouldRetry, "false")
 	}
+	if f.Why != "" && c.dialect != nil && !c.Relays {
+		_ = r.resp.Body.Close()
+		if r.resp.StatusCode == http.StatusOK {
+			setErrorStatus(r.resp, f.Kind)
+		}
+		r.resp.Header.Del("Content-Encoding")
+		setBody(r.resp, c.dialect.ErrorBody(f, f.Error()))
+	}
 	if a, ok := r.resp.Body.(*ahead); ok && c.dialect == ollama.API() && len(a.buf) == 0 && a.err == io.EOF {
 		_ = a.Close()
 		setBody(r.resp, c.dialect.ErrorBody(f, f.Error()))

@@ -11,6 +11,8 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -147,7 +149,27 @@ func (c Classifier) Classify(e Evidence) *fault.Error {
 	}
 	f.Final = r.Final || stop != "" || e.Header.Get("X-Should-Retry") == "false" && r.Wait == 0 && !f.Window
 	f.Reason = cmp.Or(f.Reason, words().reasons[f.Kind])
+	f.Doubtful = !own && e.refusesKnown(f.Kind)
 	return f
+}
+
+// refusesKnown reports whether a fault refuses a key or a model without a reason that lasts: a key that has expired stays
+// refused.
+func (e Evidence) refusesKnown(k fault.Kind) bool {
+	switch {
+	case k == fault.Auth:
+		return !e.mentions("expir", "abgelaufen", "过期")
+	case k == fault.Invalid && e.innermostStatus() == http.StatusNotFound:
+		return e.mentions("model")
+	}
+	return false
+}
+
+// mentions reports whether a name or a text of an error contains one of some words.
+func (e Evidence) mentions(words ...string) bool {
+	return slices.ContainsFunc(e.Layers, func(l Layer) bool {
+		return containsAny(strings.ToLower(l.Code+" "+l.Type+" "+l.Reason), words...) || containsAny(l.folded, words...)
+	})
 }
 
 // conflictRetries is how often a 409 is tried again: as often as the vendors' SDKs do. What is in conflict has
