@@ -290,6 +290,9 @@ func (c *call) giveUpMessage() string {
 	if opens := c.outcome.Fault.OpensAgain(time.Now()); opens != "" {
 		why += "; the usage window " + opens
 	}
+	if run := c.outcome.Run; c.outcome.Fault.Window && run.Windows > 0 && run.Opens.Before(time.Now()) {
+		why += "; it was to open at " + run.Opens.UTC().Format(time.RFC3339) + " and did not"
+	}
 	n := c.outcome.Retries()
 	switch {
 	case c.outcome.Verdict.Stop == policy.GivenUp && c.outcome.Run.Tries == 0:

@@ -30,6 +30,10 @@ const (
 // sameWindow is how much later than stated before a window may open. A refusal that states more is of another one.
 const sameWindow = 15 * time.Minute
 
+// lateToEnd is how often a window may have refused a call after it was to open, for one that opens soon to be a throttle.
+// After that it is a limit that opens at no time that is stated.
+const lateToEnd = 3
+
 // nextWindow decides about a spent usage window; false: Quota does not say. r has the failed try counted in.
 //
 // The first refusal of a window is free, and so are those of tries that come before it was to open, such as by a
@@ -50,10 +54,11 @@ func (p Policy) nextWindow(r Run, f *fault.Error, now time.Time, random float64)
 		r.Free++
 		v.Wait = max(asked, min(p.Backoff.At(r.Tries-r.Windows, random), r.Opens.Sub(now)))
 	default:
+		r.Late++
 		v.Wait = max(asked, p.Backoff.At(p.step(r), random))
 	}
 	switch stop := p.windowExceeds(r, v, opens, now); {
-	case r.Windows > max(1, p.Quota.Windows) && f.Kind != fault.Quota:
+	case r.Windows > max(1, p.Quota.Windows) && f.Kind != fault.Quota && r.Late < lateToEnd:
 		return r, Verdict{}, false // it opens soon: a throttle
 	case r.Windows > max(1, p.Quota.Windows), r.Tries > p.Limit(r, f):
 		return r, Verdict{Stop: Exhausted}, true

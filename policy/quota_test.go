@@ -123,6 +123,13 @@ func TestQuota_Scripts(t *testing.T) {
 			{0, window(h), h, ""},
 			{h + 20*m, soon(h + 21*m), m, ""},
 		}},
+		{"one that opens at none of the times it states ends the run", untilReset(policy.Patient(), five), []failure{
+			{0, window(h), h, ""},
+			{h, soon(h + 1*s), 5 * s, ""},
+			{h + 5*s, soon(h + 6*s), 10 * s, ""},
+			{h + 15*s, soon(h + 16*s), 30 * s, ""},
+			{h + 16*m, soon(h + 17*m), 0, policy.Exhausted},
+		}},
 		{"the clock's budget holds", wall, []failure{{0, window(3 * h), 0, policy.RetryAfterTooLong}}},
 		{"within the clock's budget", wall, []failure{{0, window(h), h, ""}, {2*h - 20*s, overloaded, 0, policy.OverBudget}}},
 		{"until 23:00", untilReset(policy.Patient(), policy.Quota{NotAfter: 23 * h}), []failure{{0, window(2 * h), 2 * h, ""}}},

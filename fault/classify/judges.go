@@ -150,7 +150,7 @@ func judgeHeader(e Evidence) (Ruling, bool) {
 // judgeText decides by the texts in messages, the innermost layer first.
 func judgeText(e Evidence) (Ruling, bool) {
 	for _, l := range e.Layers {
-		if r, ok := judgeOversized(l); ok {
+		if r, ok := judgeOversized(l, e.Status); ok {
 			return r, true
 		}
 		if r, ok := allRules().texts.match(l.claims, func(r *rule) bool { return e.objection(l, r) == "" }); ok {

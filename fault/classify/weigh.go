@@ -185,7 +185,7 @@ func (w *weighing) name(l Layer, from, name string, in nameIndex) {
 func (w *weighing) texts() {
 	from := len(w.signs)
 	for i, l := range w.e.Layers {
-		if r, ok := judgeOversized(l); ok {
+		if r, ok := judgeOversized(l, w.e.Status); ok {
 			w.signs = append(w.signs, Sign{From: "text", Found: clean(l.Message, 80), Kind: r.Kind, Sure: certain, Rule: r.Rule, step: textStep, order: i << 16})
 		}
 		allRules().texts.all(l.claims, func(r *rule, words string, order int) {
