@@ -295,11 +295,11 @@ func TestIncidents_NameTheOtherGatewaysOfTheFleet(t *testing.T) {
 		}
 		_, first := measured(&fake{}, 3, 1)
 		first.Share(join("gw-0"))
-		s, second := measured(&fake{}, 4, 1)
+		_, second := measured(&fake{}, 4, 1)
 		other := second.Incidents(time.Now())[0].ID
 		second.Share(join("gw-1"))
-		s, second = measured(&fake{}, 5, 1)
-		second.Share(join("gw-2"))
+		s, third := measured(&fake{}, 5, 1)
+		third.Share(join("gw-2"))
 		time.Sleep(5 * time.Second)
 		list := ask(s, request("GET", "/-/incidents", "")).Body.String()
 		if n := strings.Count(list, `"kinds"`); n != 1 || !strings.Contains(list, `"failures":5,`) || !strings.Contains(list, `"elsewhere":[{"replica":"gw-0",`) || !strings.Contains(list, `{"replica":"gw-1","id":"`+other+`","upstream":"work",`) {
