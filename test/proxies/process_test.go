@@ -41,7 +41,7 @@ func (p *process) output() string {
 // until waits for a match in the output and returns its first group.
 func (p *process) until(t *testing.T, pattern string) string {
 	t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		if found := regexp.MustCompile(pattern).FindStringSubmatch(p.output()); found != nil {
 			return found[1]
@@ -51,7 +51,7 @@ func (p *process) until(t *testing.T, pattern string) string {
 		case <-p.ended:
 			t.Fatalf("ended without %s: %s", pattern, p.output())
 		case <-limit:
-			t.Fatalf("no %s after 20 s: %s", pattern, p.output())
+			t.Fatalf("no %s after a minute: %s", pattern, p.output())
 		}
 	}
 }

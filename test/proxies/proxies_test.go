@@ -34,12 +34,6 @@ var known = map[[2]string]string{
 	{"nginx behind", "the first words of a stream"}:     nothing,
 	{"Privoxy behind", "the first words of a stream"}:   nothing,
 	{"Privoxy in front", "the first words of a stream"}: nothing,
-	// Varnish drops the last bytes before a cut.
-	{"Varnish in front", "a cut in a text"}:                cut,
-	{"Varnish in front", "a give-up after 27 s, a stream"}: cut,
-	// An answer of HTTP/1.0 ends with its connection.
-	{"none, HTTP/1.0", "a give-up after 27 s, no stream"}: blank,
-	{"nginx in front", "a give-up after 27 s, no stream"}: blank,
 }
 
 // TestProxies_ChangeNothingThatArrives asks in each scene on each way, all at once.
