@@ -161,7 +161,7 @@ func TestBreaker_OutageIsNoCallsOwn(t *testing.T) {
 			}
 		}
 		down = true
-		time.AfterFunc(3*time.Hour, func() { down = false })
+		time.AfterFunc(3*time.Hour, func() { u.mu.Lock(); defer u.mu.Unlock(); down = false })
 		if tries, err := u.call(t.Context(), &b, 20); err != nil || tries < 9 {
 			t.Errorf("the call of an outage of three hours ended with %v after %d tries, want an answer", err, tries)
 		}

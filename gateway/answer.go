@@ -45,7 +45,7 @@ func (c *call) sendHeader(resp *http.Response) {
 	}
 	w, watched := resp.Body.(transport.Watched)
 	if watched {
-		c.parsed.Form = w.Form()
+		c.form = w.Form()
 		h.Del("Content-Length") // an error may have to be added
 	} else if resp.ContentLength > 0 && h["Content-Length"] == nil {
 		h["Content-Length"] = []string{strconv.FormatInt(resp.ContentLength, 10)} // sent at once, without chunks
@@ -94,7 +94,7 @@ func (c *call) resume(resp *http.Response) {
 	switch {
 	case c.outcome.Verdict.Stop != "":
 		c.endGivenUp(resp)
-	case form == c.parsed.Form && whole:
+	case form == c.form && whole:
 		c.nameUpstream()
 		c.copyBody(resp.Body)
 	default:
@@ -113,7 +113,7 @@ func (c *call) nameUpstream() {
 		text += ", model " + at.model
 	}
 	text += c.sayContinued()
-	if comment := c.dialect.Comment(c.parsed.Form, text); comment != nil && c.write(comment, clientStallTimeout) != nil {
+	if comment := c.dialect.Comment(c.form, text); comment != nil && c.write(comment, clientStallTimeout) != nil {
 		c.clientLeft()
 	}
 }

@@ -21,6 +21,7 @@ import (
 type call struct {
 	intake
 	predecessor
+	form       api.Form // of the answer: as was asked, until it says otherwise
 	w          http.ResponseWriter
 	out        exchange.Writer  // the body for w
 	preamble   *preamble.Writer // w, whose client is told of the wait ahead of the answer; nil: it is not

@@ -22,7 +22,7 @@ func (c *call) endStream(as errorEvent, f *fault.Error, text string) {
 	if c.outcome.Verdict.Stop != "" {
 		client = c.lastClient()
 	}
-	event, cut := as(client, c.parsed.Form, f, text, c.completion.answering)
+	event, cut := as(client, c.form, f, text, c.completion.answering)
 	switch {
 	case event == nil || c.write(event, clientStallTimeout) != nil:
 		c.cut()

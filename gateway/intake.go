@@ -103,6 +103,7 @@ func (c *call) readBody() bool {
 		c.body.unreadable = !c.eachPart(func(part []byte) (more bool) { return !src.found.Scan(part) })
 	}
 	c.parsed = c.dialect.Request(c.r.URL, &src.found)
+	c.form = c.parsed.Form
 	return true
 }
 

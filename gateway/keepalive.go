@@ -67,7 +67,7 @@ func newKeepalive(c *call) *keepalive {
 	}
 	k := &c.alive
 	k.call, k.forgets = c, c.parsed.Leans && c.dialect.ForgetsSoon() && c.preamble == nil
-	if c.parsed.Form != api.JSON || c.preamble != nil {
+	if c.form != api.JSON || c.preamble != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.schedule(commitAfter)
@@ -89,7 +89,7 @@ func (k *keepalive) failed(w policy.Wait) {
 	}
 	k.faults++
 	switch {
-	case k.call.parsed.Form == api.JSON:
+	case k.call.form == api.JSON:
 		k.schedule(lateCommitAfter)
 	case k.faults > 1:
 		k.schedule(0)
@@ -227,7 +227,7 @@ func (k *keepalive) begin() (frame []byte, sent chan struct{}) {
 
 // frame returns a heartbeat, where the client has one, or a ping.
 func (k *keepalive) frame(heartbeat bool) (frame []byte) {
-	d, form := k.call.dialect, k.call.parsed.Form
+	d, form := k.call.dialect, k.call.form
 	switch {
 	case heartbeat && k.middle != nil:
 		frame = k.middle.Heartbeat()
@@ -268,10 +268,10 @@ func (k *keepalive) commit() {
 		return
 	}
 	header := k.call.w.Header()
-	header.Set("Content-Type", k.call.parsed.Form.ContentType())
+	header.Set("Content-Type", k.call.form.ContentType())
 	header.Set("Cache-Control", "no-cache")
 	passAtOnce(header)
-	if k.call.r.ProtoMajor == 1 && k.call.dialect.EndsWithConnection(k.call.parsed.Form, k.call.client(), k.call.eachPart) {
+	if k.call.r.ProtoMajor == 1 && k.call.dialect.EndsWithConnection(k.call.form, k.call.client(), k.call.eachPart) {
 		header.Set("Transfer-Encoding", "identity") // net/http: no chunks, and the connection is closed at the end
 	}
 	k.call.w.WriteHeader(http.StatusOK)
