@@ -33,6 +33,18 @@ func (b Backoff) At(k int, random float64) time.Duration {
 	return b.limit(wait)
 }
 
+// waitsInALimit is how many of the longest waits fit into the limit on all of them.
+const waitsInALimit = 6
+
+// fitting returns the backoff with waits of at most a sixth of a limit on all of them, or as long as the first.
+func (b Backoff) fitting(limit time.Duration) Backoff {
+	longest := max(limit/waitsInALimit, b.At(1, 0))
+	if b.Max == 0 || b.Max > longest {
+		b.Max = longest
+	}
+	return b
+}
+
 // limit turns nanoseconds into a duration within [0, Max], at most the longest.
 func (b Backoff) limit(ns float64) time.Duration {
 	longest := time.Duration(math.MaxInt64)

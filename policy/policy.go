@@ -166,7 +166,8 @@ func (p Policy) Limit(r Run, f *fault.Error) int {
 }
 
 // Capped returns the policy with waits of at most limit in all, and for a usage window; 0: as it is. Retries become
-// those that fit, since people read them.
+// those that fit, since people read them. Without a number of retries it is the waits that become shorter: one that does
+// not fit ends the run, and before one of half an hour a third of 45 minutes would be left.
 func (p Policy) Capped(limit time.Duration) Policy {
 	if limit == 0 {
 		return p
@@ -179,6 +180,7 @@ func (p Policy) Capped(limit time.Duration) Policy {
 	}
 	p.MaxWait = limit
 	if p.Retries == Unlimited {
+		p.Backoff = p.Backoff.fitting(limit)
 		return p
 	}
 	even := p

@@ -428,3 +428,30 @@ func TestPolicy_DoubtedRefusalIsTriedSoonOrFinal(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) { run(t, tt.policy, tt.script) })
 	}
 }
+
+// A limit on all waits is used to its end: the waits of a policy without a number of retries become shorter with it.
+func TestPolicy_CappedUsesItsLimit(t *testing.T) {
+	busy := &fault.Error{Kind: fault.Overloaded}
+	for _, tt := range []struct {
+		limit, waited time.Duration
+		tries         int
+	}{
+		{12 * time.Second, 10 * time.Second, 3},
+		{30 * time.Second, 30 * time.Second, 7},
+		{45 * time.Minute, 44*time.Minute + 15*time.Second, 11},
+		{2 * time.Hour, 31*time.Minute + 45*time.Second + 80*time.Minute, 12},
+		{8 * time.Hour, 27105 * time.Second, 22},
+	} {
+		p, run, tries := policy.Patient().Capped(tt.limit), policy.Run{}, 1
+		for ; ; tries++ {
+			next, v := p.Next(run, busy, false, time.Time{}, 0.5)
+			if v.Stop != "" {
+				break
+			}
+			run = next
+		}
+		if run.Slept != tt.waited || tries != tt.tries {
+			t.Errorf("within %v: %d tries and %v of waiting, want %d and %v", tt.limit, tries, run.Slept, tt.tries, tt.waited)
+		}
+	}
+}
