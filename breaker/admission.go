@@ -89,7 +89,7 @@ func (b *Breaker) grant(c *Caller, now time.Time) {
 			ci.probe, ci.probedAt, ci.probeFailed = c, now, false
 			ci.probeNow, ci.probeAtOnce, ci.otherProbe = false, false, ""
 			ci.setTimer(now)
-			ci.tell(newsProbing, now)
+			ci.tell(probing, now)
 		}
 	}
 	c.wakeUp()

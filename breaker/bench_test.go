@@ -43,9 +43,9 @@ func BenchmarkPassInAFleet(b *testing.B) {
 // noNews is a fleet that nothing is to be told.
 type noNews struct{ b *testing.B }
 
-func (f noNews) Tell(n breaker.News)               { f.b.Errorf("the fleet is told of %s, want nothing", n.What) }
-func (noNews) Place(breaker.Circuit) (_, _, _ int) { return 9, 10, 9 }
-func (noNews) Load() (breaker.Load, int)           { return breaker.Load{}, 9 }
+func (f noNews) Put(key string, _ []byte) { f.b.Errorf("the fleet is told of %s, want nothing", key) }
+func (noNews) ID() string                 { return "m" }
+func (noNews) Others() int                { return 9 }
 
 // BenchmarkTwoClocks is a baseline of BenchmarkPass: it looks at the clock once
 // when a call enters and once when it leaves.

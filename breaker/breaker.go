@@ -70,9 +70,10 @@ type Breaker struct {
 	faulted   bool              // there was a fault about the upstream since it began
 	records   map[Scope]*record // of late
 
-	fleet Fleet             // nil: none
-	load  Load              // as the others were told
-	back  map[key]time.Time // when outages have ended, of late; only in a fleet
+	fleet  Fleet             // nil: none
+	load   load              // as the others were told
+	others map[string]*other // by process; only in a fleet
+	back   map[key]time.Time // when outages have ended, of late; only in a fleet
 
 	pausedAt time.Time // zero: it is not
 	pausedBy string

@@ -121,12 +121,12 @@ func TestBreaker_OthersOldAnswerDoesNotEndAnOutage(t *testing.T) {
 		n.Age, n.Begun = 2*time.Second, 2*time.Second
 		b := breaker.New("up")
 		b.Join(&told{})
-		b.Hear("other", n)
+		b.HearNews("other", n)
 		for _, tt := range []struct {
 			begun time.Duration
 			open  int
 		}{{5 * time.Second, 1}, {time.Second, 0}} {
-			b.Hear("third", breaker.News{Circuit: n.Circuit, What: breaker.Back, Begun: tt.begun})
+			b.HearNews("third", breaker.News{Circuit: n.Circuit, What: breaker.Back, Begun: tt.begun})
 			if got := len(b.State().Outages); got != tt.open {
 				t.Errorf("after an answer to a try that began %v ago %d circuits are open, want %d", tt.begun, got, tt.open)
 			}

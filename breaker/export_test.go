@@ -1,6 +1,41 @@
 package breaker
 
-import "time"
+import (
+	"time"
+
+	"github.com/ridethrough/ridethrough/internal/clock"
+)
+
+// What a breaker says of a circuit.
+type (
+	News        = news
+	CircuitName = circuitName
+	What        = what
+)
+
+// The news.
+const (
+	Probing = probing
+	Failed  = failed
+	Known   = known
+	Back    = back
+	Answers = answers
+)
+
+// NewsOf returns what was put by a key; false: it is a load, or of none.
+func NewsOf(key string, value []byte) (news, bool) {
+	n, err := clock.Absolute[news](value, time.Now())
+	return n, err == nil && n.Circuit.key() == key
+}
+
+// HearNews hears what another process has put just now.
+func (b *Breaker) HearNews(from string, n news) {
+	value, err := clock.Relative(n, b.now())
+	if err != nil {
+		panic(err)
+	}
+	b.Hear(from, n.Circuit.key(), value, 0)
+}
 
 // Left counts what the breaker still keeps: circuits, timers that are set, calls
 // that wait, and by how much its count of degraded circuits is wrong.
@@ -33,15 +68,6 @@ const (
 	InSlowStart  = inSlowStart
 	NoRetryToken = noRetryToken
 	InBackoff    = inBackoff
-)
-
-// What News say.
-const (
-	Probing = newsProbing
-	Failed  = newsFailed
-	Known   = newsKnown
-	Back    = newsBack
-	Answers = newsAnswers
 )
 
 // BlockedBy returns the reason for which the call waits at this moment.
@@ -176,4 +202,14 @@ func (c *Cohort) Row() int {
 	c.h.advance(momentOf(c.now))
 	n, _, _ := c.h.row()
 	return n
+}
+
+// Remembered counts the other processes of which something is remembered, and the circuits in which calls wait there.
+func (b *Breaker) Remembered() (processes, circuits int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, o := range b.others {
+		circuits += len(o.waits)
+	}
+	return len(b.others), circuits
 }

@@ -5,90 +5,63 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/clock"
 )
 
-// Fleet is what a breaker has in common with those of the same upstream in other processes. Each decides by itself, with
-// what it has heard; nothing is asked before a call goes. The methods are called with the breaker's lock held, and only
-// where an outage changes or is known: they must neither block nor call the breaker.
+// Fleet connects a breaker with those of the same upstream in other processes: each puts small values, and Hears those
+// of the others. Each decides by itself, with what it has heard; nothing is asked before a call goes. The methods are
+// called with the breaker's lock held, and only where an outage changes or is known: they must neither block nor call
+// the breaker.
 type Fleet interface {
-	// Tell replaces what the others know of a circuit here. They Hear it.
-	Tell(News)
-	// Place returns the place of this breaker, from 0, among those that have calls waiting in a circuit, and how many
-	// calls wait in the others.
-	Place(c Circuit) (index, of, waiting int)
-	// Load returns what passes through all others together, and how many they are.
-	Load() (all Load, others int)
+	// Put replaces what the others know of this process by a key; nil: nothing.
+	Put(key string, value []byte)
+	// ID returns the name of this process among them.
+	ID() string
+	// Others returns how many other processes there are.
+	Others() int
 }
 
-// Load is what passes through a breaker.
-type Load struct {
-	Usual   float64 // calls a second, outside of outages
-	Peak    float64 // calls in the busiest second of the outage that is on; 0: there is none
-	Retries float64 // calls that wait for a retry token
+// circuitName names a circuit, the same in all breakers of an upstream.
+type circuitName struct {
+	Level             string // as in [Outage]
+	Model, Credential string
 }
 
-// idle is the load of a breaker without calls: one with a call a second has nearly all of what ten have in common.
-const idle = 0.1
+// key is the key of what is said of a circuit.
+func (c circuitName) key() string { return c.Level + "\t" + c.Model + "\t" + c.Credential }
 
-// demand is by what breakers divide what they have in common.
-func (l Load) demand() float64 { return l.Usual + l.Retries + idle }
-
-// Load returns what passes through the breaker, to be told to the others.
-func (b *Breaker) Load() Load {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.traffic.at != 0 {
-		b.traffic.roll(b.now(), b.degraded > 0)
-	}
-	l := Load{Usual: b.traffic.usual(), Retries: float64(b.noToken.n)}
-	if b.degraded > 0 {
-		l.Peak = b.traffic.peak
-	}
-	b.load = l
-	return l
-}
-
-// rates returns how many calls come in a second, here and at all breakers together: usually, or in the busiest second
-// of the outage.
-func (b *Breaker) rates() (own, all float64) {
-	t := &b.traffic
-	if b.fleet == nil {
-		own = max(t.usual(), t.peak)
-		return own, own
-	}
-	others, _ := b.fleet.Load()
-	if usual, peak := t.usual()+others.Usual, t.peak+others.Peak; usual < peak {
-		return t.peak, peak
-	}
-	return t.usual(), t.usual() + others.Usual
-}
-
-// Circuit names a circuit, the same in all breakers of an upstream.
-type Circuit struct {
-	Level string // as in [Outage]
-	Scope
-}
-
-// News are what a breaker tells the others of a circuit. Durations count from when it does.
-type News struct {
-	Circuit
-	What    string        // has happened; "": nothing is known of it any more, as its replica has gone
+// news are what a breaker says of a circuit. Durations count from when it does.
+type news struct {
+	Circuit circuitName
+	What    what
 	Age     time.Duration // since the first fault of the outage
-	Begun   time.Duration // since the try began that was answered, of "back"; else the first of those which were all refused; 0: that is not known
+	Begun   time.Duration // since the try began that was answered, of back; else the first of those which were all refused; 0: that is not known
 	Wait    time.Duration // what is left of the cooldown that the upstream has asked for
 	Probes  int           // that have failed
 	Waiting int           // calls that wait at the sender
 	Fault   *fault.Error  // the latest, without what may quote a request; nil: none
 }
 
-// What the News say.
+// aged returns news of an age as of now, within what can be meant.
+func (n news) aged(age time.Duration) news {
+	n.Age, n.Wait, n.Probes, n.Waiting = n.Age+age, max(0, n.Wait-age), min(max(n.Probes, 0), 1<<20), min(max(n.Waiting, 0), 1<<24)
+	if n.Begun > 0 {
+		n.Begun += age
+	}
+	return n
+}
+
+// what says what news are.
+type what string
+
+// The news.
 const (
-	newsProbing = "probing" // a probe is in progress
-	newsFailed  = "failed"  // the circuit has opened, a probe has failed, or the upstream has asked for a cooldown
-	newsKnown   = "known"   // the circuit is open: repeated, for those which have missed it
-	newsBack    = "back"    // the upstream has answered, and the circuit is closed
-	newsSlowed  = "slowed"  // the slow start has met a fault
-	newsAnswers = "answers" // the upstream answers the sender, which has heard of an outage
+	probing what = "probing" // a probe is in progress
+	failed  what = "failed"  // the circuit has opened, a probe has failed, or the upstream has asked for a cooldown
+	known   what = "known"   // the circuit is open: repeated, for those which have missed it
+	back    what = "back"    // the upstream has answered, and the circuit is closed
+	slowed  what = "slowed"  // the slow start has met a fault
+	answers what = "answers" // the upstream answers the sender, which has heard of an outage
 )
 
 // SharedRule is the Rule of a fault that another replica has met and reported.
@@ -101,6 +74,8 @@ const (
 	hintGap   = 10 * time.Second       // between two answers that are told of, and two probes because of that
 	stale     = 10 * time.Second       // news of an outage that has ended may come for so long
 	mostKnown = 64                     // circuits that are told of at once
+	believed  = 6 * time.Second        // what others have said, unless they say it again
+	maxOthers = 1024
 )
 
 // Join has the breaker act as one with the others of a fleet. Call it before the first Caller.
@@ -110,55 +85,87 @@ func (b *Breaker) Join(f Fleet) { b.fleet = f }
 func (b *Breaker) Leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.fleet, b.back = nil, nil
+	b.fleet, b.back, b.others = nil, nil, nil
 	now := b.now()
 	for _, ci := range b.all() {
 		ci.endOthersProbe(ci.otherProbe, now)
 	}
 }
 
-// Known returns the news about all circuits that are open.
-func (b *Breaker) Known() (all []News) {
+// Refresh puts what passes through the breaker and which circuits are open. Call it every two seconds: what is not put
+// again is believed for six.
+func (b *Breaker) Refresh() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fleet == nil {
+		return
+	}
+	now := b.now()
+	b.forgetOthers(now)
+	if l := b.measure(now); l == (load{}) {
+		b.fleet.Put(loadKey, nil)
+	} else if value, err := clock.Relative(l, now); err == nil { // else a rate is no number
+		b.fleet.Put(loadKey, value)
+	}
+	if b.degraded == 0 {
+		return
+	}
+	n := 0
+	for _, ci := range b.all() {
+		if ci.open && n < mostKnown {
+			n++
+			ci.tell(known, now)
+		}
+	}
+}
+
+// Hear takes in what another process has put some time ago; nil: that holds no longer, as when the process has gone.
+func (b *Breaker) Hear(from, key string, value []byte, age time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now()
-	for _, ci := range b.all() {
-		if ci.open && len(all) < mostKnown {
-			all = append(all, ci.news(newsKnown, now))
+	at := now.Add(-age)
+	switch {
+	case key == loadKey:
+		l, err := clock.Absolute[load](value, at)
+		if o := b.other(from); o != nil && (err == nil || value == nil) {
+			o.load, o.loadAt = l.within(), at
+		}
+	case value == nil:
+		b.forget(from, key, now)
+	default:
+		if n, err := clock.Absolute[news](value, at); err == nil && n.Circuit.key() == key {
+			b.hear(from, n.aged(age), at, now)
 		}
 	}
-	return all
 }
 
-// Hear takes in the news of another replica.
-func (b *Breaker) Hear(from string, n News) {
-	l := slices.Index(levelNames[:], n.Level)
+// hear takes in the news of another process.
+func (b *Breaker) hear(from string, n news, at, now time.Time) {
+	l := slices.Index(levelNames[:], n.Circuit.Level)
 	if l < 0 {
 		return
 	}
-	k := key{level(l), n.Scope}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now, ci := b.now(), b.circuits[k]
+	k := key{level(l), Scope{n.Circuit.Model, n.Circuit.Credential}}
+	b.noteWaits(from, k, waits{n.Waiting, at})
+	ci := b.circuits[k]
 	switch {
-	case n.What == newsFailed || n.What == newsKnown:
+	case n.What == failed || n.What == known:
 		b.hearOutage(from, n, k, now)
-	case n.What == newsBack:
+	case n.What == back:
 		b.hearBack(ci, n, k, now)
 	case ci == nil:
-	case n.What == "":
-		ci.endOthersProbe(from, now)
-	case n.What == newsProbing:
+	case n.What == probing:
 		ci.hearProbe(from, n, now)
-	case n.What == newsSlowed:
+	case n.What == slowed:
 		ci.slowStart.slowDown()
-	case n.What == newsAnswers:
+	case n.What == answers:
 		ci.hearAnswer(now)
 	}
 }
 
 // hearBack takes in that another's try was answered, unless it began before those which are all refused.
-func (b *Breaker) hearBack(ci *circuit, n News, k key, now time.Time) {
+func (b *Breaker) hearBack(ci *circuit, n news, k key, now time.Time) {
 	began := momentOf(now.Add(-n.Begun))
 	if ci != nil && ci.precedesOutage(began) {
 		return
@@ -181,7 +188,7 @@ func (ci *circuit) endOthersProbe(from string, now time.Time) {
 // hearOutage takes in that a circuit is open elsewhere. A breaker whose calls are answered continues: it may be the
 // other replica that has no network. But its own next fault opens the circuit. A cooldown is of a credential, so only
 // answers to calls with that credential contradict it.
-func (b *Breaker) hearOutage(from string, n News, k key, now time.Time) {
+func (b *Breaker) hearOutage(from string, n news, k key, now time.Time) {
 	n.Fault = n.Fault.Shared(0)
 	if back, ended := b.back[k]; n.Fault == nil || ended && now.Add(-n.Age).Before(back) {
 		return // its sender has not heard of the end
@@ -213,21 +220,21 @@ func (b *Breaker) hearOutage(from string, n News, k key, now time.Time) {
 	if now.Add(min(n.Wait, maxCooldown)).Sub(ci.cooldown) > time.Second && n.Wait > 0 { // else it would creep, by the delay of each message
 		ci.coolDown(n.Wait, now)
 	}
-	if n.What == newsFailed {
+	if n.What == failed {
 		ci.othersProbeFailed(from, now)
 	}
 	ci.advance(now)
 }
 
 // adopt notes what another breaker knows of an outage. open is whether it was known here.
-func (ci *circuit) adopt(n News, open bool, now time.Time) {
+func (ci *circuit) adopt(n news, open bool, now time.Time) {
 	if began := now.Add(-n.Age); ci.faults == 0 || began.Before(ci.firstFault) {
 		ci.firstFault = began
 	}
 	if !open {
 		ci.ofHost = levelOf(n.Fault) == host
 	}
-	if !open || n.What == newsFailed {
+	if !open || n.What == failed {
 		ci.latest, ci.resetAt, ci.changed = n.Fault, now.Add(n.Fault.RetryAfter(now)).Round(0), now
 	}
 	ci.faults, ci.failedProbes, ci.several = max(1, ci.faults), max(ci.failedProbes, n.Probes), true
@@ -236,14 +243,14 @@ func (ci *circuit) adopt(n News, open bool, now time.Time) {
 }
 
 // adoptCertainty notes since when all of another's tries have been refused, if it knows.
-func (ci *circuit) adoptCertainty(n News, now time.Time) {
+func (ci *circuit) adoptCertainty(n news, now time.Time) {
 	if n.Begun > 0 && ci.outageFrom == 0 {
 		ci.outageFrom = momentOf(now.Add(-n.Begun))
 	}
 }
 
 // hearProbe has the calls here wait for another's probe. That it has failed may have been heard before.
-func (ci *circuit) hearProbe(from string, n News, now time.Time) {
+func (ci *circuit) hearProbe(from string, n news, now time.Time) {
 	if !ci.open || ci.probe != nil || n.Probes < ci.failedProbes {
 		return
 	}
@@ -281,17 +288,17 @@ func (ci *circuit) tellAnswers(now time.Time) {
 	ci.suspected = time.Time{}
 	if now.Sub(ci.hintedAt) >= hintGap {
 		ci.hintedAt = now
-		ci.tell(newsAnswers, now)
+		ci.tell(answers, now)
 	}
 }
 
 // tellBack announces the end of the outage, which the answer to a try has shown.
 func (ci *circuit) tellBack(began moment, now time.Time) {
-	if f := ci.breaker.fleet; f != nil {
+	if ci.breaker.fleet != nil {
 		ci.breaker.noteBack(ci.key, now)
-		n := ci.news(newsBack, now)
+		n := ci.news(back, now)
 		n.Begun = began.age(now)
-		f.Tell(n)
+		ci.breaker.put(n, now)
 	}
 }
 
@@ -311,15 +318,22 @@ func (b *Breaker) noteBack(k key, now time.Time) {
 }
 
 // tell tells the others, if there are any.
-func (ci *circuit) tell(what string, now time.Time) {
-	if f := ci.breaker.fleet; f != nil {
-		f.Tell(ci.news(what, now))
+func (ci *circuit) tell(says what, now time.Time) {
+	if ci.breaker.fleet != nil {
+		ci.breaker.put(ci.news(says, now), now)
+	}
+}
+
+// put tells the others.
+func (b *Breaker) put(n news, now time.Time) {
+	if value, err := clock.Relative(n, now); err == nil { // a fault is always written
+		b.fleet.Put(n.Circuit.key(), value)
 	}
 }
 
 // news returns the state of the circuit for the others.
-func (ci *circuit) news(what string, now time.Time) News {
-	n := News{Circuit: ci.name(), What: what, Probes: ci.failedProbes, Waiting: ci.waiting()}
+func (ci *circuit) news(says what, now time.Time) news {
+	n := news{Circuit: ci.name(), What: says, Probes: ci.failedProbes, Waiting: ci.waiting()}
 	if ci.faults > 0 {
 		n.Age = now.Sub(ci.firstFault)
 	}
@@ -336,39 +350,7 @@ func (ci *circuit) news(what string, now time.Time) News {
 }
 
 // name returns the circuit's name.
-func (k key) name() Circuit { return Circuit{levelNames[k.level], k.Scope} }
+func (k key) name() circuitName { return circuitName{levelNames[k.level], k.Model, k.Credential} }
 
 // waiting counts the calls that wait for the end of the outage.
 func (ci *circuit) waiting() int { return ci.sleeping.n + ci.awaitingProbe.n + ci.starting.n }
-
-// turn is by how much a probe from here is later than one of the breaker whose turn it is. After each probe the order in
-// which they probe is another.
-func (ci *circuit) turn() time.Duration {
-	if ci.breaker.fleet == nil {
-		return 0
-	}
-	index, of, _ := ci.breaker.fleet.Place(ci.name())
-	if of < 2 {
-		return 0
-	}
-	return turnTime * time.Duration(((index-ci.failedProbes)%of+of)%of)
-}
-
-// share returns this breaker's share of all calls that wait in the circuit, of which waiting wait here.
-func (ci *circuit) share(waiting int) float64 {
-	if ci.breaker.fleet == nil || waiting == 0 {
-		return 1
-	}
-	_, _, others := ci.breaker.fleet.Place(ci.name())
-	return float64(waiting) / float64(waiting+others)
-}
-
-// part is this breaker's part of what all of them may do, by the load that the others know too.
-func (b *Breaker) part() float64 {
-	if b.fleet == nil {
-		return 1
-	}
-	all, others := b.fleet.Load()
-	own := b.load.demand()
-	return own / (own + all.Usual + all.Retries + float64(others)*idle)
-}

@@ -192,7 +192,7 @@ func (ci *circuit) failed(c *Caller, f *fault.Error, l level, now time.Time) {
 		ci.probeFault(c, now)
 	}
 	if tells {
-		ci.tell(newsFailed, now)
+		ci.tell(failed, now)
 	}
 }
 
@@ -237,7 +237,7 @@ func (b *Breaker) slowDown(c *Caller, now time.Time) {
 			continue
 		}
 		if ci.slowStart.on && !ci.slowStart.slowed {
-			ci.tell(newsSlowed, now)
+			ci.tell(slowed, now)
 		}
 		ci.slowStart.slowDown()
 	}

@@ -15,11 +15,11 @@ import (
 )
 
 // toldFleet is a fleet that notes what it is told.
-type toldFleet struct{ news []breaker.News }
+type toldFleet struct{ news []string }
 
-func (f *toldFleet) Tell(n breaker.News)               { f.news = append(f.news, n) }
-func (*toldFleet) Place(breaker.Circuit) (_, _, _ int) { return 0, 1, 0 }
-func (*toldFleet) Load() (breaker.Load, int)           { return breaker.Load{}, 0 }
+func (f *toldFleet) Put(key string, _ []byte) { f.news = append(f.news, key) }
+func (*toldFleet) ID() string                 { return "a" }
+func (*toldFleet) Others() int                { return 0 }
 
 func TestGateway_BreakersAreSharedOnceEach(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -57,7 +57,7 @@ func TestGateway_BreakersAreSharedOnceEach(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(`{"model":"m","messages":[]}`))
 	r.Header.Set("X-Api-Key", "sk-mine")
 	g.ServeHTTP(httptest.NewRecorder(), r)
-	if len(fleet.news) == 0 || fleet.news[0].Credential != breaker.CommonCredential(r.Header, r.URL) {
+	if len(fleet.news) == 0 || !strings.HasSuffix(fleet.news[0], "\t"+breaker.CommonCredential(r.Header, r.URL)) {
 		t.Errorf("the fleet is told %+v, want of the credential by its common name", fleet.news)
 	}
 }

@@ -7,25 +7,23 @@ import (
 	"github.com/ridethrough/ridethrough/internal/clock"
 )
 
-// Fleet carries news to the tables of other processes whose requests count for the same limits. It must neither block
+// Fleet connects a table with those of other processes whose requests count for the same limits. It must neither block
 // nor call the table.
 type Fleet interface {
-	// Tell sends news about an upstream to the other tables, which Hear them.
-	Tell([]News)
+	// Put replaces what the other tables know of this one by a key of an upstream. They Hear it.
+	Put(k Key, value []byte)
 }
 
-// News is what a table tells the others about a key. It sends nothing while more than half of each limit is left.
-type News struct {
-	Key
-	Limits  []Stated      // those that hold requests back, as they are known
-	Spent   Amount        // let go since the last News
-	Demand  Amount        // let go of late, and waiting: by that the limits are divided; zero: nothing is known any more
-	Refused bool          // a limit that no answer states is lower than it seemed
-	Age     time.Duration // since it was told
+// news is what a table tells the others about a key. It sends nothing while more than half of each limit is left.
+type news struct {
+	Limits  []knownLimit // those that hold requests back, as they are known
+	Spent   Amount       // let go since the last news
+	Demand  Amount       // let go of late, and waiting: by that the limits are divided; zero: nothing is known any more
+	Refused bool         // a limit that no answer states is lower than it seemed
 }
 
-// Stated is a limit as it is known now. It was seen when an answer has stated it.
-type Stated struct {
+// knownLimit is a limit as it is known now. It was seen when an answer has stated it.
+type knownLimit struct {
 	Limit
 	AtOnce bool // it comes back all at once at its reset
 }
@@ -81,7 +79,7 @@ func (f *fading) add(a Amount, now time.Time) {
 
 // The rules of limits that several tables have in common.
 const (
-	telling = time.Second      // between two News of an upstream
+	telling = time.Second      // between two news of an upstream
 	fades   = 20 * time.Second // a demand that was told so long ago counts for a third
 	fresher = time.Second / 2  // by so much another's statement must be, to be taken in place of one's own
 )
@@ -206,20 +204,23 @@ func (t *Table) tellDue(l *link) {
 // sendDue sends what is due. mu is held.
 func (t *Table) sendDue(l *link, now time.Time) (sent []*entry) {
 	sent, l.due, l.at = l.due, nil, now
-	all := make([]News, len(sent))
-	for i, e := range sent {
+	for _, e := range sent {
 		e.due = false
-		all[i] = e.news(now)
-	}
-	if len(all) > 0 {
-		l.Tell(all)
+		l.put(e.key, e.news(now), now)
 	}
 	return sent
 }
 
+// put tells the others of a key.
+func (l *link) put(k Key, n news, now time.Time) {
+	if value, err := clock.Relative(n, now); err == nil { // else an amount is no number
+		l.Put(k, value)
+	}
+}
+
 // news returns what there is to tell.
-func (e *entry) news(now time.Time) News {
-	n := News{Key: e.key, Spent: e.unsaid.Amount, Demand: e.demand(now)}
+func (e *entry) news(now time.Time) news {
+	n := news{Spent: e.unsaid.Amount, Demand: e.demand(now)}
 	e.unsaid.Amount = Amount{}
 	for i := range e.limits[:e.known] {
 		k := &e.limits[i]
@@ -232,36 +233,39 @@ func (e *entry) news(now time.Time) News {
 		if l.Reset = k.reset; l.Reset.IsZero() {
 			l.Reset = now.Add(time.Duration((k.limit - l.Remaining) / k.rate * float64(time.Second)))
 		}
-		n.Limits = append(n.Limits, Stated{l, !k.reset.IsZero()})
+		n.Limits = append(n.Limits, knownLimit{l, !k.reset.IsZero()})
 	}
 	return n
 }
 
-// Hear takes in the news of another table. Its times are as of this process's clock.
-func (t *Table) Hear(from string, n News) {
+// Hear takes in what another table has put some time ago; nil: that holds no longer.
+func (t *Table) Hear(from string, k Key, value []byte, age time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.links[n.Upstream] == nil {
+	now := t.now()
+	at := now.Add(-age)
+	n, err := clock.Absolute[news](value, at)
+	if t.links[k.Upstream] == nil || err != nil && value != nil {
 		return
 	}
-	if n.Spent, n.Demand = n.Spent.bounded(), n.Demand.bounded(); n.Age > 2*telling { // what it says has been spent is stated by now
+	if n.Spent, n.Demand = n.Spent.bounded(), n.Demand.bounded(); age > 2*telling { // what it says has been spent is stated by now
 		n.Spent, n.Refused = Amount{}, false
 	}
-	now, e := t.now(), t.entry(n.Key)
+	e := t.entry(k)
 	if n.Refused {
 		e.learnLimit(0, now)
 	} else {
-		e.hear(from, n, now)
+		e.hear(from, n, at, now)
 	}
 	t.dispatch(e, now)
 }
 
 // hear takes in what another has sent and wants, and what its answers have stated.
-func (e *entry) hear(from string, n News, now time.Time) {
+func (e *entry) hear(from string, n news, at, now time.Time) {
 	if e.heard == nil {
 		e.heard = map[string]fading{}
 	}
-	if e.heard[from] = (fading{n.Demand, now.Add(-n.Age)}); n.Demand == (Amount{}) {
+	if e.heard[from] = (fading{n.Demand, at}); n.Demand == (Amount{}) {
 		delete(e.heard, from)
 	}
 	for i := range e.limits[:e.known] {
@@ -287,7 +291,7 @@ func (e *entry) hear(from string, n News, now time.Time) {
 	e.review()
 }
 
-// elsewhere charges what another has sent within the time between two News, as far as it is not in what was stated
+// elsewhere charges what another has sent within the time between two news, as far as it is not in what was stated
 // last.
 func (b *bucket) elsewhere(cost float64, now time.Time) {
 	if cost == 0 {

@@ -27,15 +27,13 @@ type carrier struct {
 	from int
 }
 
-func (c carrier) Tell(all []ratelimit.News) {
+func (c carrier) Put(k ratelimit.Key, value []byte) {
 	c.messages.Add(1)
 	for i, t := range c.tables {
 		if i != c.from {
 			time.AfterFunc(20*time.Millisecond, func() {
-				for _, n := range all {
-					if !c.away.Load() {
-						t.Hear(strconv.Itoa(c.from), n)
-					}
+				if !c.away.Load() {
+					t.Hear(strconv.Itoa(c.from), k, value, 20*time.Millisecond)
 				}
 			})
 		}

@@ -98,7 +98,7 @@ func (t *Table) Failed(c *Call, f *fault.Error) {
 	}
 	if c.entry == nil || c.roomy || !e.refused {
 		if l := t.links[e.key.Upstream]; e.learnLimit(wait, now) && l != nil {
-			l.Tell([]News{{Key: e.key, Refused: true}})
+			l.put(e.key, news{Refused: true}, now)
 		}
 	}
 	t.dispatch(e, now)

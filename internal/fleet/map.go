@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/clock"
 )
 
 // The bounds of what is believed of another replica, and of what is kept of a deletion.
@@ -96,7 +98,7 @@ func NewMap[V any](f *Fleet, kind string, o Options[V]) *Map[V] {
 
 // Put sets the value of a key. One that is too large, or no JSON, is not put.
 func (m *Map[V]) Put(key string, v V, ttl time.Duration) {
-	raw, err := encode(v, m.fleet.Clock.Now())
+	raw, err := clock.Relative(v, m.fleet.Clock.Now())
 	if err == nil && len(key) <= maxKey && len(raw) <= maxValue && ttl > 0 {
 		m.set(&entry[V]{put: put{Key: key, Value: raw}, value: v}, min(ttl, m.MaxTTL))
 	}

@@ -132,6 +132,7 @@ func TestMap_EntriesAreKnownToAllForTheirTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newMapWorld(t, 3, ofEach)
 		w.all[0].Put("k", 1, 10*time.Second)
+		time.Sleep(50 * time.Millisecond) // it has arrived before the next
 		w.all[1].Put("k", 2, time.Hour)
 		w.all[1].Put("x", 3, time.Hour)
 		time.Sleep(50 * time.Millisecond)

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/clock"
 )
 
 // put is an entry in a message.
@@ -150,7 +152,7 @@ func (m *Map[V]) read(p put, from string) *entry[V] {
 	e.at, e.until = now.Add(-min(max(p.Age, 0), m.MaxTTL)), now.Add(min(p.TTL, m.MaxTTL))
 	if p.Value != nil {
 		var err error
-		if e.value, err = decode[V](p.Value, e.at, e.at.Sub(sentNow)); err != nil {
+		if e.value, err = clock.Absolute[V](p.Value, e.at); err != nil {
 			return nil
 		}
 	}

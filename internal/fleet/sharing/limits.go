@@ -1,7 +1,9 @@
 package sharing
 
 import (
+	"encoding/json"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/fleet"
@@ -38,25 +40,18 @@ type limits struct {
 	table   *ratelimit.Table
 }
 
-// Tell implements ratelimit.Fleet.
-func (l *limits) Tell(all []ratelimit.News) {
-	for _, n := range all {
-		l.sharing.limits.Put(key(l.base, n.Model, n.Credential), headroom{l.base, n}, limitsLast)
-	}
+// Put implements ratelimit.Fleet.
+func (l *limits) Put(k ratelimit.Key, value []byte) {
+	l.sharing.limits.Put(strings.Join([]string{l.base, k.Model, k.Credential}, "\t"), value, limitsLast)
 }
 
-// heardLimits takes in the news of another replica.
-func (s *Sharing) heardLimits(e fleet.Entry[headroom]) {
+// heardLimits takes in what the table of another replica has put.
+func (s *Sharing) heardLimits(e fleet.Entry[json.RawMessage]) {
+	of := strings.Split(e.Key, "\t")
 	s.mu.Lock()
-	l := s.tables[e.Value.Base]
+	l := s.tables[of[0]]
 	s.mu.Unlock()
-	if l == nil {
-		return
+	if l != nil && len(of) == 3 {
+		l.table.Hear(e.Owner, ratelimit.Key{Upstream: l.name, Model: of[1], Credential: of[2]}, valueOf(e), s.fleet.Clock.Now().Sub(e.At))
 	}
-	n := e.Value.News
-	n.Upstream, n.Age = l.name, s.fleet.Clock.Now().Sub(e.At)
-	if e.Gone {
-		n = ratelimit.News{Key: n.Key}
-	}
-	l.table.Hear(e.Owner, n)
 }

@@ -4,6 +4,7 @@
 package sharing
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -15,15 +16,14 @@ import (
 	"github.com/ridethrough/ridethrough/internal/fleet"
 )
 
-// lasts is how long circuits and loads are believed. They are put again with each sign of life.
+// lasts is how long what a breaker has put is believed. It is put again with each sign of life.
 const lasts = 6 * time.Second
 
 // Sharing is a replica's part. Its methods may be called concurrently.
 type Sharing struct {
 	fleet    *fleet.Fleet
-	circuits *fleet.Map[circuit]
-	loads    *fleet.Map[breaker.Load] // by upstream
-	limits   *fleet.Map[headroom]
+	breakers *fleet.Map[json.RawMessage] // what they put, by upstream and their keys
+	limits   *fleet.Map[json.RawMessage] // what tables put, by upstream, model and credential
 
 	mu        sync.Mutex
 	upstreams map[string]*upstream
@@ -33,9 +33,8 @@ type Sharing struct {
 // Start has the breakers that Join share their state with those of the other replicas.
 func Start(f *fleet.Fleet) *Sharing {
 	s := &Sharing{fleet: f, upstreams: map[string]*upstream{}, tables: map[string]*limits{}}
-	s.circuits = fleet.NewMap(f, "circuits", fleet.Options[circuit]{MaxTTL: lasts, OfOne: 1024, OfAll: 16 << 10, Changed: s.heardCircuit})
-	s.loads = fleet.NewMap(f, "loads", fleet.Options[breaker.Load]{MaxTTL: lasts, OfOne: 256, OfAll: 16 << 10})
-	s.limits = fleet.NewMap(f, "limits", fleet.Options[headroom]{MaxTTL: limitsLast, OfOne: 1024, OfAll: 16 << 10, Outlives: true, Changed: s.heardLimits})
+	s.breakers = fleet.NewMap(f, "breakers", fleet.Options[json.RawMessage]{MaxTTL: lasts, OfOne: 1280, OfAll: 32 << 10, Changed: s.heardBreaker})
+	s.limits = fleet.NewMap(f, "limits", fleet.Options[json.RawMessage]{MaxTTL: limitsLast, OfOne: 1024, OfAll: 16 << 10, Outlives: true, Changed: s.heardLimits})
 	f.OnBeat(s.beat)
 	return s
 }
@@ -79,39 +78,34 @@ func (s *Sharing) release(u *upstream) {
 	u.breaker.Leave()
 }
 
-// beat puts what passes through the breakers here, and which circuits are open.
+// beat has the breakers put again what is to be believed.
 func (s *Sharing) beat() {
 	s.mu.Lock()
 	all := slices.SortedFunc(maps.Values(s.upstreams), func(a, b *upstream) int { return strings.Compare(a.name, b.name) })
 	s.mu.Unlock()
 	for _, u := range all {
 		s.release(u)
-		if l := u.breaker.Load(); l != (breaker.Load{}) {
-			s.loads.Put(u.name, l, lasts)
-		} else {
-			s.loads.Delete(u.name)
-		}
-		if u.breaker.Degraded() {
-			for _, n := range u.breaker.Known() {
-				u.Tell(n)
-			}
-		}
+		u.breaker.Refresh()
 	}
 }
 
-// heardCircuit takes in the news of another replica.
-func (s *Sharing) heardCircuit(e fleet.Entry[circuit]) {
+// heardBreaker takes in what the breaker of another replica has put.
+func (s *Sharing) heardBreaker(e fleet.Entry[json.RawMessage]) {
+	name, key, _ := strings.Cut(e.Key, "\t")
 	s.mu.Lock()
-	u := s.upstreams[e.Value.Upstream]
+	u := s.upstreams[name]
 	s.mu.Unlock()
-	if u == nil {
-		return
+	if u != nil {
+		u.breaker.Hear(e.Owner, key, valueOf(e), s.fleet.Clock.Now().Sub(e.At))
 	}
-	n := e.Value.news(e.At, s.fleet.Clock.Now())
+}
+
+// valueOf returns the value of an entry; nil: it has none any more.
+func valueOf(e fleet.Entry[json.RawMessage]) []byte {
 	if e.Gone {
-		n = breaker.News{Circuit: n.Circuit}
+		return nil
 	}
-	u.breaker.Hear(e.Owner, n)
+	return e.Value
 }
 
 // upstream is the breaker of one. It implements breaker.Fleet.
@@ -122,42 +116,17 @@ type upstream struct {
 	left    atomic.Bool // its upstream: it is shared as long as calls wait there
 }
 
-// key names something of an upstream.
-func key(upstream string, of ...string) string { return upstream + "\t" + strings.Join(of, "\t") }
-
-func circuitKey(upstream string, c breaker.Circuit) string {
-	return key(upstream, c.Level, c.Model, c.Credential)
-}
-
-// Tell implements breaker.Fleet.
-func (u *upstream) Tell(n breaker.News) {
-	u.sharing.circuits.Put(circuitKey(u.name, n.Circuit), circuit{u.name, n}, lasts)
-}
-
-// Place implements breaker.Fleet.
-func (u *upstream) Place(c breaker.Circuit) (index, of, waiting int) {
-	of = 1
-	for e := range u.sharing.circuits.Others(circuitKey(u.name, c)) {
-		n := e.Value.waiting()
-		if n == 0 {
-			continue
-		}
-		of++
-		waiting += n
-		if e.Owner < u.sharing.fleet.ID {
-			index++
-		}
+// Put implements breaker.Fleet.
+func (u *upstream) Put(key string, value []byte) {
+	if key = u.name + "\t" + key; value == nil {
+		u.sharing.breakers.Delete(key)
+	} else {
+		u.sharing.breakers.Put(key, value, lasts)
 	}
-	return index, of, waiting
 }
 
-// Load implements breaker.Fleet.
-func (u *upstream) Load() (all breaker.Load, others int) {
-	for e := range u.sharing.loads.Others(u.name) {
-		l := within(e.Value)
-		all.Usual += l.Usual
-		all.Peak += l.Peak
-		all.Retries += l.Retries
-	}
-	return all, u.sharing.fleet.Number() - 1
-}
+// ID implements breaker.Fleet.
+func (u *upstream) ID() string { return u.sharing.fleet.ID }
+
+// Others implements breaker.Fleet.
+func (u *upstream) Others() int { return u.sharing.fleet.Number() - 1 }

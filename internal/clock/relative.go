@@ -1,4 +1,4 @@
-package fleet
+package clock
 
 import (
 	"encoding/json"
@@ -7,29 +7,33 @@ import (
 	"time"
 )
 
-// sentNow stands for the moment of a put in a value that is sent: instants are that much before or after it.
+// sentNow stands for now in a value that is sent: instants are that much before or after it.
 var sentNow = time.Unix(0, 0).UTC()
 
-// longest bounds instants and durations in what another replica has put: arithmetic with more would overflow.
+// longest bounds instants and durations in what another process has sent: arithmetic with more would overflow.
 const longest = 31 * 24 * time.Hour
 
-// encode returns a value as it is sent, put at a time.
-func encode[V any](v V, at time.Time) ([]byte, error) {
+// Relative returns a value as JSON that is read where the clock may differ, with its instants relative to now.
+func Relative[V any](v V, now time.Time) ([]byte, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		return nil, fmt.Errorf("value of the fleet's map: %w", err)
+		return nil, fmt.Errorf("value for other clocks: %w", err)
 	}
-	copied, err := decode[V](raw, sentNow, sentNow.Sub(at))
+	copied, err := read[V](raw, sentNow, sentNow.Sub(now))
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(copied)
 }
 
-// decode returns a value whose instants are to be moved, within bounds around the moment of its put.
-func decode[V any](raw []byte, at time.Time, by time.Duration) (v V, err error) {
+// Absolute returns the value that [Relative] has written at a time by the clock here. Its instants are within a month of
+// that, its durations between none and a month.
+func Absolute[V any](raw []byte, at time.Time) (V, error) { return read[V](raw, at, at.Sub(sentNow)) }
+
+// read returns a value whose instants are to be moved.
+func read[V any](raw []byte, at time.Time, by time.Duration) (v V, err error) {
 	if err = json.Unmarshal(raw, &v); err != nil {
-		return v, fmt.Errorf("value of the fleet's map: %w", err)
+		return v, fmt.Errorf("value of another clock: %w", err)
 	}
 	move(reflect.ValueOf(&v).Elem(), at, by)
 	return v, nil
