@@ -118,6 +118,9 @@ func TestJoin_TenTablesKeepOneLimit(t *testing.T) {
 		{"most at one table", 1e6, 2e6, false, 5000, func(i int) int { return 1 + 63/(1+i*i*63) }, 0.02},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && c.requests != 600 {
+				t.Skip("-short: one limit of ten tables is enough for the race detector")
+			}
 			run := func(joined bool) (o outcome) {
 				synctest.Test(t, func(t *testing.T) {
 					p := &provider{requests: account{limit: c.requests, fixed: c.fixed}, tokens: account{limit: c.tokens, fixed: c.fixed}, latency: time.Second}
