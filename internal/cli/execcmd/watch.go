@@ -49,8 +49,12 @@ func watch(ctx context.Context, g gateway, s shower) *watcher {
 	return w
 }
 
-// endTime is how long a gateway may take to report how the last calls have ended.
+// endTime is how long a gateway may take to count the last calls.
 const endTime = time.Second
+
+// quietTime is how long it may take to report how those that waited have ended. It takes milliseconds, but on a busy
+// machine; all of it passes only if a child of the program still asks.
+const quietTime = 3 * time.Second
 
 // end stops the watcher, and returns a summary of the calls that were held, or "".
 func (w *watcher) end() string {
@@ -95,7 +99,7 @@ func (w *watcher) awaitQuiet() {
 	if !wait {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), endTime)
+	ctx, cancel := context.WithTimeout(context.Background(), quietTime)
 	defer cancel()
 	select {
 	case <-w.quiet:
