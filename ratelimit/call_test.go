@@ -245,8 +245,9 @@ func TestAcquire_PeopleGoFirst(t *testing.T) {
 		if used := float64(p.answered) * 12000 / (450000 * 21); used < 0.95 {
 			t.Errorf("%.0f %% of the limit used, want at least 95 %%", 100*used)
 		}
-		if len(p.refused) > 20 {
-			t.Errorf("%d refused, want at most the first 20: %v", len(p.refused), p.refused)
+		// How many of the first two rounds are refused depends on their order; each agent is at most once.
+		if n := len(p.refused); n > 40 || p.refused[n-1].Sub(p.refused[0]) > 2*time.Second {
+			t.Errorf("%d refused, want some of the first 40 and none once the limit is known: %v", n, p.refused)
 		}
 	})
 }
