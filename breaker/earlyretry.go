@@ -88,7 +88,7 @@ func (ci *circuit) retryEarly(now time.Time) {
 // upstream itself has asked for is not cut short.
 func (b *Breaker) mayRetryEarly(c *Caller, now time.Time) bool {
 	slept := time.Unix(0, c.sleptAt)
-	if c.paused || c.last() == nil || c.met.leaves || now.Sub(slept) < c.last().RetryAfter(slept) {
+	if c.paused || c.last() == nil || c.leaves() || now.Sub(slept) < c.last().RetryAfter(slept) {
 		return false
 	}
 	for _, ci := range b.of(c) {

@@ -158,7 +158,7 @@ func (ci *circuit) probeEarly(now time.Time) {
 	for range min(candidates, ci.sleeping.n) {
 		c := next
 		next = ci.sleeping.head
-		if c.paused || c.met != nil && c.met.leaves || !ci.breaker.mayProbeAll(c, now) {
+		if c.paused || c.leaves() || !ci.breaker.mayProbeAll(c, now) {
 			c.move(&ci.sleeping)
 			continue
 		}

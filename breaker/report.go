@@ -34,7 +34,7 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) *fault.Error 
 		bare := *f
 		bare.Err, bare.Body = nil, "" // they may hold something open, or much
 		c.meet().last = &bare
-		if f = b.judge(c, f, now); !c.met.leaves {
+		if f = b.judge(c, f, now); !c.leaves() {
 			b.failure(c, &bare, now)
 		}
 	}

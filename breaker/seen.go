@@ -64,6 +64,9 @@ func (c *Caller) last() *fault.Error {
 	return c.met.last
 }
 
+// leaves reports whether it is the call that fails, and not its upstream.
+func (c *Caller) leaves() bool { return c.met != nil && c.met.leaves }
+
 // meet returns what the call has met, to be added to.
 func (c *Caller) meet() *met {
 	if c.met == nil {

@@ -18,10 +18,7 @@ type errorEvent func(c api.Client, f api.Form, e *fault.Error, message string, w
 // endStream sends an error event to a client that has the headers.
 func (c *call) endStream(as errorEvent, f *fault.Error, text string) {
 	c.pause() // nothing of the answer may have been sent since the keepalive began
-	client := c.client()
-	if c.outcome.Verdict.Stop != "" {
-		client = c.lastClient()
-	}
+	client, _ := c.clientOfEnd()
 	event, cut := as(client, c.form, f, text, c.completion.answering)
 	switch {
 	case event == nil || c.write(event, clientStallTimeout) != nil:
@@ -31,6 +28,14 @@ func (c *call) endStream(as errorEvent, f *fault.Error, text string) {
 	}
 }
 
+// clientOfEnd identifies the client for the end of its stream; last: that is the last word, as no other try follows.
+func (c *call) clientOfEnd() (client api.Client, last bool) {
+	if c.outcome.Verdict.Stop != "" {
+		return c.lastClient(), true
+	}
+	return c.client(), false
+}
+
 // endFailed ends a stream whose client has been sent the provider's own error as one with an error of the gateway's:
 // the clients that see no error in a stream see none in the provider's.
 func (c *call) endFailed(body io.Reader) {
@@ -38,10 +43,7 @@ func (c *call) endFailed(body io.Reader) {
 	if !watched || w.Failure() == nil {
 		return
 	}
-	client, last := c.client(), c.outcome.Verdict.Stop != ""
-	if last {
-		client = c.lastClient()
-	}
+	client, last := c.clientOfEnd()
 	if c.dialect.CutsAfterError(client, w.Form(), last) {
 		c.cutAfterEvent()
 	}

@@ -84,19 +84,19 @@ func (b briefRetries) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // scopeOf returns what a request asks for, one that asks for no answer.
 func (u *upstream) scopeOf(req *http.Request) breaker.Scope {
-	s := u.errorsOf(req).Scanner()
+	d := u.errorsOf(req)
+	s := d.Scanner()
 	if req.GetBody != nil {
 		if body, err := req.GetBody(); err == nil {
 			buf := make([]byte, copyBufferSize)
-			for n := 0; err == nil; s.Scan(buf[:n]) {
+			for n, found := 0, false; err == nil && !found; {
 				n, err = body.Read(buf)
+				found = s.Scan(buf[:n])
 			}
 			_ = body.Close()
 		}
 	}
-	return breaker.Scope{
-		Model: u.errorsOf(req).Request(req.URL, &s).Model, Credential: breaker.Credential(req.Header, req.URL),
-	}
+	return breaker.Scope{Model: d.Request(req.URL, &s).Model, Credential: breaker.Credential(req.Header, req.URL)}
 }
 
 // limitHeaders are those in which SDKs say how long they wait for an answer, in seconds: Stainless's and Google's.

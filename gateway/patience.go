@@ -35,8 +35,8 @@ func (s *sharedRequest) patience() policy.Policy {
 	if s.leader.info.Side != "" {
 		longest = s.leader.maxWait / triesOfASide
 	}
-	if longest > 0 && p.Retries == policy.Unlimited && (p.Backoff.Max == 0 || p.Backoff.Max > longest) {
-		p.Backoff.Max = longest
+	if longest > 0 && p.Retries == policy.Unlimited {
+		p.Backoff = p.Backoff.AtMost(longest)
 	}
 	if s.bounded() {
 		p.MaxWait = s.maxWait

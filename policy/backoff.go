@@ -38,7 +38,11 @@ const waitsInALimit = 6
 
 // fitting returns the backoff with waits of at most a sixth of a limit on all of them, or as long as the first.
 func (b Backoff) fitting(limit time.Duration) Backoff {
-	longest := max(limit/waitsInALimit, b.At(1, 0))
+	return b.AtMost(max(limit/waitsInALimit, b.At(1, 0)))
+}
+
+// AtMost returns the backoff with no wait longer than that.
+func (b Backoff) AtMost(longest time.Duration) Backoff {
 	if b.Max == 0 || b.Max > longest {
 		b.Max = longest
 	}

@@ -160,7 +160,11 @@ func (w *watchdog) contentDue() time.Duration {
 }
 
 // progress notes that content has come. The reader calls it.
-func (w *watchdog) progress() { w.quiet = 0 }
+func (w *watchdog) progress() {
+	if w != nil {
+		w.quiet = 0
+	}
+}
 
 // expire ends the try when the timer fires, or lets it continue to learn from it.
 func (w *watchdog) expire() { w.expireAfter(w.first) }

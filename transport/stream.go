@@ -257,9 +257,8 @@ func (s *stream) readMore() {
 // noteFrames examines the frames that have been read since.
 func (s *stream) noteFrames() {
 	defer s.settle()
-	from := s.whole
 	for {
-		if s.skipRepeats(); s.watch != nil && s.whole > from {
+		if s.skipRepeats() {
 			s.watch.progress()
 		}
 		frame := s.next()
@@ -267,7 +266,7 @@ func (s *stream) noteFrames() {
 			return
 		}
 		sign := s.note(frame)
-		if from = s.whole; sign != api.Opening && s.watch != nil {
+		if sign != api.Opening {
 			s.watch.progress()
 		}
 		s.hold(frame)
@@ -294,12 +293,14 @@ const (
 	maxRepeated = 1 << 10
 )
 
-// skipRepeats passes over the frames that repeat plain content, which need not be examined.
-func (s *stream) skipRepeats() {
+// skipRepeats passes over the frames that repeat plain content, which need not be examined. It reports whether there
+// were any.
+func (s *stream) skipRepeats() (any bool) {
 	for n := s.repeats.NextLen(s.buf[s.whole:]); n > 0; n = s.repeats.NextLen(s.buf[s.whole:]) {
 		s.whole += n
-		s.seen, s.unlike = s.whole, 0
+		s.seen, s.unlike, any = s.whole, 0, true
 	}
+	return any
 }
 
 // showError puts an error in the form of the API in the place of the last frame, which ends the stream.

@@ -158,7 +158,7 @@ func (c Classifier) Classify(e Evidence) *fault.Error {
 func (e Evidence) refusesKnown(k fault.Kind) bool {
 	switch {
 	case k == fault.Auth:
-		return !e.mentions("expir", "abgelaufen", "过期")
+		return !e.mentions(words().expired...)
 	case k == fault.Invalid && e.innermostStatus() == http.StatusNotFound:
 		return e.mentions("model")
 	}

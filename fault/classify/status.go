@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/api"
 )
 
 // judgePlainStatus decides by a status with one meaning.
@@ -88,9 +89,9 @@ func introducesStatus(before, behind string, n int) bool {
 // abort"; "": none.
 func stopIn(s string) string {
 	s = s[:min(len(s), textLimit)]
-	for _, before := range [...]string{"stop reason: ", "stop_reason: ", "finish_reason: ", "finish reason: "} {
+	for _, before := range api.FinishReasonWords() {
 		if _, rest, ok := strings.Cut(s, before); ok && nameLen(rest) > 0 {
-			return "finish_reason " + rest[:nameLen(rest)]
+			return api.FinishReason + rest[:nameLen(rest)]
 		}
 	}
 	return ""

@@ -18,7 +18,7 @@ var wordsFile string
 // vocabulary is the lists of words.txt, which says what each is for.
 type vocabulary struct {
 	failing, statusNames, fields, causes, amountNouns []string
-	denied, echoes                                    []string
+	denied, echoes, expired                           []string
 	asks, asking, prepositions, fillers, instants     []string
 	remaining, asksAbroad                             []string
 	units, unitsAbroad, fieldUnits, amounts           []timeWord
@@ -47,7 +47,7 @@ func parseWords(file, text string) (*vocabulary, error) {
 		"failing": &v.failing, "status": &v.statusNames, "field": &v.fields, "cause": &v.causes, "amount-noun": &v.amountNouns,
 		"ask": &v.asks, "asking": &v.asking, "preposition": &v.prepositions, "filler": &v.fillers,
 		"instant": &v.instants, "remaining": &v.remaining, "ask-abroad": &v.asksAbroad,
-		"denied": &v.denied, "echo": &v.echoes,
+		"denied": &v.denied, "echo": &v.echoes, "expired": &v.expired,
 	}
 	spans := map[string]*[]timeWord{"unit": &v.units, "unit-abroad": &v.unitsAbroad, "field-unit": &v.fieldUnits, "amount": &v.amounts}
 	n := 0

@@ -16,6 +16,11 @@ func IsFinishReason(member []byte) bool {
 	return string(member) == "finishreason" || string(member) == "stopreason"
 }
 
+// FinishReasonWords returns what stands before a reason to stop in a sentence.
+func FinishReasonWords() [4]string {
+	return [...]string{"stop reason: ", "stop_reason: ", "finish_reason: ", "finish reason: "}
+}
+
 // ErrorFormat is how an API writes an error.
 type ErrorFormat struct {
 	Body      func(kind, message string) []byte
