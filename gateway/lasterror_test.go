@@ -28,6 +28,7 @@ const (
 	vercel7   = "ai-sdk-openai/4.0.118 ai-sdk-provider-utils/5.0.81 node.js/v20.20.2"
 	whole7    = "ai/7.0.173 ai-sdk-provider-utils/5.0.81 node.js/v20.20.2" // of generateText
 	pi        = "pi (linux 6.18.44; x64)"
+	pi1       = "pi/1.6.0 (linux; node/v22.23.3; x64)"
 	plainSDK  = "OpenAI/Python 2.8.1"
 )
 
@@ -42,6 +43,7 @@ const (
 const (
 	inContinue = "You are an agent in the Continue CLI. Given the user's prompt, you should use the tools available."
 	inPi       = "You are an expert coding assistant operating inside pi, a coding agent harness."
+	inPi1      = "You are a coding assistant running inside pi, a coding agent harness."
 	inCline    = "You are Cline, an AI coding agent. Your primary goal is to assist users with various coding tasks."
 )
 
@@ -172,10 +174,14 @@ func TestGiveUp_NoWordHasAgentsAskAgain(t *testing.T) {
 		{messages, pi, bodyOf(messages)},
 		{chat, pi, bodyOf(chat)},
 		{responses, pi, bodyOf(responses)},
+		{messages, pi1, bodyOf(messages)},
+		{chat, pi1, bodyOf(chat)},
+		{responses, "pi", bodyOf(responses)},
 		{chat, plainSDK, instructed(chat, inContinue, 0)},
 		{messages, "node-fetch", instructed(messages, inContinue, 70_000)},
 		{chat, plainSDK, instructed(chat, inPi, 64<<10-90)},
 		{chat, plainSDK, instructed(chat, inPi, 64<<10-130)},
+		{chat, plainSDK, instructed(chat, inPi1, 64<<10-130)},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newHarness(t, policy.Simple(), simulator.Script{Then: simulator.Status{Code: 503}})
@@ -223,6 +229,7 @@ func TestFinal_SpentAccountEndsTheClientsOwnLoop(t *testing.T) {
 		{codexExec, responses, 429},
 		{geminiCLI, google, 429},
 		{pi, chat, 402},
+		{pi1, chat, 402},
 		{inContinue, chat, 402},
 		{plainSDK, chat, 429},
 	} {
@@ -307,6 +314,7 @@ func TestClose_StreamEndsAsTheClientAsksAgain(t *testing.T) {
 	}{
 		{geminiCLI, google, `"status":"UNAVAILABLE"}}`, false},
 		{pi, google, `"status":"UNAVAILABLE"}}`, true},
+		{pi1, google, `"status":"UNAVAILABLE"}}`, true},
 		{pi, chat, "}\n\n", true},
 		{qwenCode, chat, "", true},
 		{plainSDK, chat, "}\n\n", true},

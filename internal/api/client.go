@@ -35,8 +35,11 @@ type Client struct {
 
 // Program returns the program that a client is.
 func (c Client) Program() Program {
-	if isCodex(c.Agent) || isCodex(c.Originator) {
+	switch {
+	case isCodex(c.Agent) || isCodex(c.Originator):
 		return Codex
+	case c.Agent == "pi": // as some of its settings say it
+		return Pi
 	}
 	for _, known := range [...]struct {
 		prefix string
@@ -51,6 +54,7 @@ func (c Client) Program() Program {
 		{"ai-sdk-", VercelSDK}, // from version 7 on: ai-sdk-openai/4.0.118
 		{"ai/", VercelSDK},     // of its answers that are not streamed: ai/7.0.173 ai-sdk-provider-utils/5.0.81
 		{"pi (", Pi},
+		{"pi/", Pi}, // from version 1 on
 	} {
 		if strings.HasPrefix(c.Agent, known.prefix) {
 			return known.is
@@ -66,6 +70,7 @@ var signs = [...]struct {
 }{
 	{`:"You are an agent in the Continue CLI`, ContinueCLI},
 	{`:"You are an expert coding assistant operating inside pi,`, Pi},
+	{`:"You are a coding assistant running inside pi,`, Pi},
 	{`:"You are Cline, an AI coding agent`, Cline},
 }
 

@@ -107,7 +107,7 @@ func TestAction_JobIsGreenAfterAnOutage(t *testing.T) {
 	if *realTime {
 		length = 20 * time.Minute
 	}
-	for _, name := range []string{"codex-post", "claude-2.1.330"} { // only the program of codex-post is used
+	for _, name := range []string{"codex-post", "claude-2.1.332"} { // only the program of codex-post is used
 		for _, c := range []struct {
 			limit string
 			green bool
@@ -152,7 +152,7 @@ func TestAction_JobIsGreenAfterAnOutage(t *testing.T) {
 				}
 				wants := []string{"server overloaded — retrying", "; 0 lost"}
 				if !c.green {
-					wants = []string{"server overloaded — retrying", "ridethrough: gave up after 2 retries in 15s", "; 1 lost"}
+					wants = []string{"server overloaded — retrying", "and 5 failed tries: ", "; 1 lost"}
 				}
 				for _, want := range wants {
 					if !strings.Contains(log, want) {

@@ -46,7 +46,7 @@ var commonEnv = []string{
 
 var agents = []agent{
 	claude("claude-2.1.197", "claude-old"),
-	claude("claude-2.1.330", "claude-new"),
+	claude("claude-2.1.332", "claude-new"),
 	codex("codex-socket", "openai_base_url = \"{url}/v1\"\n", 1),
 	codex("codex-post", "model_provider = \"x\"\n[model_providers.x]\nname = \"x\"\nbase_url = \"{url}/v1\"\n"+
 		"wire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\nsupports_websockets = false\n", 0),

@@ -104,11 +104,11 @@ func streams(body []byte) bool {
 	return json.Unmarshal(body, &request) == nil && request.Stream
 }
 
-// Claude Code answers a cut in a text as it does without a gateway: 2.1.330 by another streamed request. An error in
+// Claude Code answers a cut in a text as it does without a gateway: 2.1.332 by another streamed request. An error in
 // the stream would have it ask for an answer that is not streamed, which it leaves after five minutes.
 func TestAgents_ClaudeCodeStreamsAgainAfterACutInItsText(t *testing.T) {
 	forAgents(t, func(t *testing.T, a agent) {
-		whole, known := map[string]int{"claude-2.1.197": 1, "claude-2.1.330": 0}[a.name]
+		whole, known := map[string]int{"claude-2.1.197": 1, "claude-2.1.332": 0}[a.name]
 		if !known {
 			t.Skip("it is about Claude Code")
 		}

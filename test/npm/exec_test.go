@@ -46,11 +46,11 @@ const (
 // folder in which they work, {jwt} a token.
 var users = []user{
 	{
-		name: "claude", agent: "claude-2.1.330", args: "-p", talk: " ", login: claudeKey, drawn: `─{61}`,
+		name: "claude", agent: "claude-2.1.332", args: "-p", talk: " ", login: claudeKey, drawn: `─{61}`,
 		files: map[string]string{".claude/settings.json": `{"cleanupPeriodDays":30}`},
 	},
 	{
-		name: "claude with a subscription", agent: "claude-2.1.330", args: "-p", login: "Authorization: Bearer sk-ant-oat01-test", env: []string{"ANTHROPIC_API_KEY="},
+		name: "claude with a subscription", agent: "claude-2.1.332", args: "-p", login: "Authorization: Bearer sk-ant-oat01-test", env: []string{"ANTHROPIC_API_KEY="},
 		files: map[string]string{".claude/.credentials.json": `{"claudeAiOauth":{"accessToken":"sk-ant-oat01-test","refreshToken":"sk-ant-ort01-test",` +
 			`"expiresAt":4102444800000,"scopes":["user:inference","user:profile"],"subscriptionType":"max"}}`},
 	},

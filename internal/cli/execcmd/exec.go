@@ -98,7 +98,7 @@ func (c *execCmd) run(ctx context.Context, args []string) error {
 	signal.Notify(signals, syscall.SIGPIPE) // a gateway here ignores it, and so would the program
 	var desk desktop
 	defer desk.telling.Wait()
-	shown := c.shower(ctx, g, args[0], desk.tell)
+	shown := c.shower(ctx, g, j, args[0], desk.tell)
 	if _, titled := shown.(*screen); titled {
 		r = r.withoutTitles(args[0], c.Streams.Env)
 	}
@@ -213,7 +213,7 @@ func notRun(name string, err error) error {
 	return command.WithCode(fmt.Errorf("%s: %w", name, err), exitNotExecutable)
 }
 
-func (c *execCmd) shower(ctx context.Context, g gateway, program string, tell func(notify.Notice)) shower {
+func (c *execCmd) shower(ctx context.Context, g gateway, j job, program string, tell func(notify.Notice)) shower {
 	switch {
 	case c.quiet:
 		return nowhere{}
@@ -221,5 +221,9 @@ func (c *execCmd) shower(ctx context.Context, g gateway, program string, tell fu
 		return &screen{to: c.Streams.Err, program: printable.Text(filepath.Base(program)), tell: tell}
 	}
 	bounds, _ := g.Bounds(ctx) // a gateway of others may not say
-	return &lines{to: c.Streams.Err, bounds: bounds}
+	l := &lines{to: c.Streams.Err, bounds: bounds}
+	if !g.own { // its own one has the job's limit, or what the user said
+		l.limit = j.limit
+	}
+	return l
 }

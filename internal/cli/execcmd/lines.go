@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/cli/configflags"
 	"github.com/ridethrough/ridethrough/internal/cli/running"
 	"github.com/ridethrough/ridethrough/internal/terminal/display"
 	"github.com/ridethrough/ridethrough/internal/terminal/printable"
@@ -22,6 +23,7 @@ type lines struct {
 	bounds map[string]time.Duration // the longest that a call may wait in all, by upstream; left out: unknown, or none
 	past   []episode
 	bound  time.Duration // that was said last
+	limit  time.Duration // how long a call should wait at most in this job; 0: the gateway keeps to it, or there is no job
 
 	episode                      // while calls wait
 	last    time.Time            // when the last line was written
@@ -70,7 +72,12 @@ func (l *lines) show(waits map[int64]running.Wait, over held, now time.Time) {
 	}
 	if bound := l.bounds[first.Upstream]; bound > 0 && bound != l.bound && first.OpensAt.IsZero() {
 		l.bound = bound
-		line += "; a call waits for at most " + display.Duration(bound) + " (--max-wait)"
+		line += "; a call waits for at most " + display.Duration(bound)
+		flag := "--max-wait"
+		if l.limit > 0 && bound > l.limit {
+			line, flag = line+" at this gateway, and the job may end before that", "exec --max-wait "+configflags.Duration(l.limit)
+		}
+		line += " (" + flag + ")"
 	}
 	l.say(line)
 }

@@ -60,6 +60,24 @@ func TestLines_SayWhatChangesAndThatTheProgramLives(t *testing.T) {
 	}
 }
 
+func TestLines_SayThatAGatewayWaitsForLongerThanTheJobMayLast(t *testing.T) {
+	for _, c := range []struct {
+		bound, limit time.Duration
+		want         string
+	}{
+		{8 * time.Hour, 45 * time.Minute, "a call waits for at most 8h at this gateway, and the job may end before that (exec --max-wait 45m)"},
+		{30 * time.Minute, 45 * time.Minute, "a call waits for at most 30m (--max-wait)"},
+		{8 * time.Hour, 0, "a call waits for at most 8h (--max-wait)"},
+	} {
+		var out bytes.Buffer
+		l := &lines{to: &out, bounds: map[string]time.Duration{"anthropic": c.bound}, limit: c.limit}
+		l.show(map[int64]running.Wait{1: {Upstream: "anthropic", Cause: "server overloaded", RemainingMs: 1_000, Heard: noon}}, held{}, noon)
+		if want := "ridethrough: anthropic: server overloaded — retrying in 1s…; " + c.want + "\n"; out.String() != want {
+			t.Errorf("a bound of %s in a job of %s: wrote %q, want %q", c.bound, c.limit, out.String(), want)
+		}
+	}
+}
+
 // Two calls wait for different upstreams, each of which is due first in turn. The clock's ticks come a little early or
 // late.
 func TestLines_BecomeRarerAndEachCauseIsSaidOnceInATime(t *testing.T) {
