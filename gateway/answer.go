@@ -55,6 +55,9 @@ func (c *call) sendHeader(resp *http.Response) {
 		h["X-Ridethrough-Model"] = []string{model}
 	}
 	h[preamble.Call] = []string{strconv.FormatInt(c.info.ID, 10)}
+	if c.noteEnding(resp.Body); c.note != "" {
+		h["X-Ridethrough-Note"] = []string{string(c.note)}
+	}
 	c.setStop(c.outcome)
 	c.status = resp.StatusCode
 	if f := c.outcome.Fault; c.outcome.Verdict.Stop != "" {
@@ -65,6 +68,16 @@ func (c *call) sendHeader(resp *http.Response) {
 		passAtOnce(h)
 	}
 	c.w.WriteHeader(c.status)
+}
+
+// noteEnding notes what is known of an answer beyond what it says, once its end has been read: that of a stream comes
+// when the headers are out.
+func (c *call) noteEnding(body io.Reader) {
+	if b, ok := body.(interface{ Ending() api.Ending }); ok {
+		bounds := c.parsed.Bounds
+		bounds.Size = c.body.Size()
+		c.note = c.dialect.Note(bounds, b.Ending())
+	}
 }
 
 // setStop sets the headers that say how often a call was retried, why not once more, and when it could be.
@@ -134,6 +147,7 @@ func (c *call) copyBody(body io.Reader) {
 		return
 	}
 	c.completed()
+	c.noteEnding(body)
 	c.noteStreamError(body)
 	c.endKept(c.kept != nil && c.isWhole(body))
 	c.endFailed(body)

@@ -31,6 +31,7 @@ type call struct {
 	outcome    policy.Wait // the shared request's last, once it is finished
 	kept       *keptAnswer // that it sends; nil: it is not kept
 	status     int         // of the answer; 0: none, or the connection is cut
+	note       api.Note    // what is known of the answer beyond what it says; "": nothing
 	end        turn.Status // "": done so far
 	completion completion
 }

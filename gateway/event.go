@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ridethrough/ridethrough/fault"
+	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/internal/redact"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/ratelimit"
@@ -46,6 +47,7 @@ type Event struct {
 	Unshared  *Unshared         // the answer for a client that has left is at one gateway of the fleet only; nil: see the other fields
 	Status    int               // with turn.Sealed, of the answer; 0: the client left, or its connection was cut
 	Used      ratelimit.Charged // with turn.Sealed, what the answer has cost; zero: unknown
+	Note      api.Note          // with turn.Sealed, what is known of the answer beyond what it says; "": nothing
 }
 
 // Call identifies a request for an answer, or a turn of an agent where that is told of in the same form.
@@ -97,7 +99,7 @@ func (c *call) emitBrokeOff(f *fault.Error) { c.emitError(f, policy.Committed) }
 
 // emitEnd reports that the call is over.
 func (c *call) emitEnd() {
-	e := Event{Event: turn.Sealed{Status: turn.Done}, Status: c.status, Used: c.used()} // a constant, so that most requests allocate nothing
+	e := Event{Event: turn.Sealed{Status: turn.Done}, Status: c.status, Used: c.used(), Note: c.note} // a constant, so that most requests allocate nothing
 	if retries := c.outcome.Retries(); retries > 0 || c.end != "" {
 		e.Event = turn.Sealed{
 			Status:  cmp.Or(c.end, turn.Done),

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ridethrough/ridethrough/internal/api"
 )
 
 // Bounds on what is kept of a body.
@@ -25,6 +27,7 @@ type ahead struct {
 	got    int             // bytes of the latest read
 	at     int             // buf[at:] is still to be returned
 	err    error           // how src has ended; nil: it has not
+	ending api.Ending      // of the answer, once that has been read
 
 	closed   atomic.Bool // by the reader
 	released atomic.Bool // the source is closed
@@ -43,6 +46,9 @@ var (
 	buffers     = sync.Pool{New: func() any { return new([firstBuf]byte) }}
 	wideBuffers = sync.Pool{New: func() any { return new([wideBuf]byte) }}
 )
+
+// Ending returns what the answer states at its end, once that has been read.
+func (a *ahead) Ending() api.Ending { return a.ending }
 
 // fill reads once from the source, within the bound on the bytes kept.
 func (a *ahead) fill(bound int) {

@@ -382,6 +382,9 @@ func (s *stream) note(frame []byte) (sign api.FrameKind) {
 		s.hidden = s.dialect.HidesError(s.form, frame)
 	case api.End, api.Last:
 		s.ended = sign == api.Last || s.finished || !s.lacksEnd
+		if sign == api.Last {
+			s.ending = s.dialect.Ending(s.form, frame)
+		}
 	case api.Opening, api.Content:
 		s.lacksEnd = s.lacksEnd || s.dialect.SaysUnfinished(frame)
 	}
@@ -396,10 +399,14 @@ func (s *stream) end() error {
 	return s.cause()
 }
 
-// cause returns the fault of a stream that ended too early.
+// cause returns the fault of a stream that ended too early. What its server may have meant by that is in its words.
 func (s *stream) cause() *fault.Error {
-	if s.err == io.EOF {
-		return s.faults.Broken(nil, time.Now())
+	if s.err != io.EOF {
+		return s.faults.Broken(s.err, time.Now())
 	}
-	return s.faults.Broken(s.err, time.Now())
+	f := s.faults.Broken(nil, time.Now())
+	if s.content && s.dialect.Note(api.Bounds{}, api.Ending{Read: true}) == api.NoEnd {
+		f.Message = "the answer broke off: " + api.NoEnd.Words()
+	}
+	return f
 }

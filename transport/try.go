@@ -220,6 +220,7 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 	switch {
 	case f == nil && a.err == io.EOF:
 		s.tally.Add(c.dialect, api.JSON, a.buf)
+		a.ending = c.dialect.Ending(api.JSON, a.buf)
 		if f := emptyFault(s.tally.Output()); !c.accepts(f) {
 			return nil, reject(f, resp, a)
 		}

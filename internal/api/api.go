@@ -31,6 +31,7 @@ type Definition struct {
 	Unseen           []string                // members of a request that the model never sees, and that a re-send may change
 
 	Memory    map[string]func(value []byte) bool // members of a request that may lean on what the server keeps of an earlier one, and whether a value does; JSON, cut after 256 bytes
+	Bounds    map[string]func(*Bounds, []byte)   // members of a request that bound its answer, and what notes their value; as for Memory
 	Forgotten func(message string) []byte        // the body of a 404 that says that it keeps that no longer; nil: it lasts longer than a wait, or clients have no use for it
 
 	Decode         func(name, data []byte) Parts       // an event's name and data, any frame's JSON, or a whole body
@@ -39,6 +40,7 @@ type Definition struct {
 	IsError        func(key, value []byte) bool        // whether a member makes a body an error, beside those of all APIs; nil: none does
 	IsPlainContent func(frame []byte) bool             // a cheap check for plain content; nil: names are enough
 	SaysUnfinished func(frame []byte) bool             // whether a frame says that the answer has not finished, and so another one will; nil: none does
+	Note           func(Bounds, Ending) Note           // what is known of an answer beyond what it says; nil: its servers say all
 	Prelude        *PreludeRules                       // nil: its answers are not completed
 
 	Forms []string // what it writes, as of [ParseForms]

@@ -8,7 +8,9 @@ package api
 func IsNamed(value []byte) bool { return !IsEmpty(value) }
 
 // Scanner returns a scanner for the bodies of the API's requests.
-func (a *API) Scanner() RequestScanner { return RequestScanner{memory: a.is.Memory} }
+func (a *API) Scanner() RequestScanner {
+	return RequestScanner{memory: a.is.Memory, noted: a.is.Bounds}
+}
 
 // ForgetsSoon reports whether the server keeps what a request leans on for minutes only.
 func (a *API) ForgetsSoon() bool { return a.is.Forgotten != nil }

@@ -16,6 +16,8 @@ type Request struct {
 	Model string // its first 256 bytes; "" if none is named
 	Form  Form   // the form that the request asks for
 	Leans bool   // it leans on what the server keeps of an earlier request, which no other server has
+
+	Bounds Bounds // what it states of them
 }
 
 // Read returns a request's model and form, from its URL and the top-level members of its body: the prompt
@@ -42,7 +44,7 @@ func (a *API) Request(u *url.URL, body *RequestScanner) Request {
 	if at := a.ModelInPath(u.Path); at.Len() > 0 {
 		model = u.Path[at.Begin:at.End]
 	}
-	return Request{Model: strings.ToValidUTF8(model[:min(len(model), modelBound)], ""), Form: form, Leans: body.leans}
+	return Request{Model: strings.ToValidUTF8(model[:min(len(model), modelBound)], ""), Form: form, Leans: body.leans, Bounds: body.bounds}
 }
 
 // isReadOnlyPath reports whether a POST to the path asks for no answer and changes nothing.

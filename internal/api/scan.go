@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 )
 
-// RequestScanner finds what a request's body says about the answer: the top-level members model and stream, and those
-// that lean on the server's memory. It takes the body in parts, so that no body has to be in memory whole. The zero
+// RequestScanner finds what a request's body says about the answer: the top-level members model and stream, those that
+// lean on the server's memory, and those that bound it. It takes the body in parts, so that no body has to be in memory whole. The zero
 // RequestScanner is ready, for an API whose server has no memory.
 type RequestScanner struct {
 	memory map[string]func(value []byte) bool // of the API's Definition
+	noted  map[string]func(*Bounds, []byte)   // its Bounds
 
 	step    step
 	escaped bool // the last part ended behind a backslash in a string
@@ -26,6 +27,8 @@ type RequestScanner struct {
 	unset     bool                    // stream is null
 	leans     bool                    // a member leans on the server's memory
 	leansOn   func(value []byte) bool // whether the value that is being read does; with memoryMember
+	bounds    Bounds
+	noteBound func(*Bounds, []byte) // notes the value that is being read; with boundMember
 }
 
 // step is what the scanner reads next.
@@ -51,6 +54,7 @@ const (
 	modelMember memberSet = 1 << iota
 	streamMember
 	memoryMember
+	boundMember
 )
 
 // Scan reads the next part of the body. It reports whether the rest is of no use: all is known, the object
@@ -241,6 +245,8 @@ func (s *RequestScanner) setWanted() {
 		s.wanted = 0
 		if s.leansOn = s.memory[string(key)]; s.leansOn != nil {
 			s.wanted = memoryMember
+		} else if s.noteBound = s.noted[string(key)]; s.noteBound != nil {
+			s.wanted = boundMember
 		}
 	}
 }
@@ -255,9 +261,11 @@ func (s *RequestScanner) end(model string, value []byte) {
 		s.streaming, s.unset = string(value) == "true", string(value) == "null"
 	case memoryMember:
 		s.leans = s.leans || s.leansOn(value)
+	case boundMember:
+		s.noteBound(&s.bounds, value)
 	}
 	const first = modelMember | streamMember
-	if s.found |= s.wanted; s.found&first == first && (s.memory == nil || s.leans) {
+	if s.found |= s.wanted; s.found&first == first && (s.memory == nil || s.leans) && s.noted == nil {
 		s.step = ended
 	}
 	s.wanted = 0

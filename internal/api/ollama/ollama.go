@@ -17,6 +17,8 @@ var chat = api.New(api.Definition{
 	IsRequest:        api.HasPathSuffix("/api/chat", "/api/generate"),
 	StreamForm:       api.Lines,
 	StreamsByDefault: true,
+	Bounds:           map[string]func(*api.Bounds, []byte){"options": noteContext},
+	Note:             note,
 	Decode:           decode,
 	Forms:            []string{forms},
 	IsPlainContent:   isPlainContent,
@@ -28,6 +30,30 @@ var chat = api.New(api.Definition{
 	Comment:          api.PingComment,
 	Errors:           api.ErrorFormat{Body: api.ErrorBody(forms, nil)},
 })
+
+// noteContext notes the size of the context that a request's options ask for.
+func noteContext(b *api.Bounds, options []byte) {
+	b.Context = api.Number(api.Member(options, "num_ctx"))
+}
+
+// leastDefault is the least context that Ollama has by default.
+const leastDefault = 2048
+
+// note finds an answer without an end, and a prompt that was cut. Ollama left out the end where a word repeats more than
+// 30 times, until it made that an error (ollama/ollama#18374). Of a prompt that it cuts it counts as many tokens as the
+// context has: what was asked for, or a power of two, as are its defaults and the contexts of models. A prompt that just
+// fits has as many too, so the request must have the size of 1.3 times as many, at four bytes each.
+func note(b api.Bounds, e api.Ending) api.Note {
+	n := e.Usage.Input
+	full := n == b.Context || n >= leastDefault && n&(n-1) == 0
+	switch {
+	case !e.Stopped:
+		return api.NoEnd
+	case full && n > 0 && b.Size >= n*52/10:
+		return api.PromptCut
+	}
+	return ""
+}
 
 // isPlainContent recognizes a line by how it begins and ends.
 func isPlainContent(frame []byte) bool {

@@ -18,6 +18,8 @@ var responses = api.New(api.Definition{
 	StreamForm:     api.Events,
 	Unseen:         []string{"client_metadata", "metadata"},                                                        // Codex's, in another order in each re-send (0.169.0); OpenAI's tags of a response
 	Memory:         map[string]func([]byte) bool{"previous_response_id": api.IsNamed, "conversation": api.IsNamed}, // for 30 days
+	Bounds:         map[string]func(*api.Bounds, []byte){"max_output_tokens": func(b *api.Bounds, n []byte) { b.Output = api.Number(n) }},
+	Note:           responsesNote,
 	Decode:         decodeResponses,
 	Forms:          []string{sharedForms, responsesForms},
 	Whole:          decodeOutput,
@@ -42,6 +44,14 @@ var responses = api.New(api.Definition{
 		},
 	},
 })
+
+// responsesNote finds an answer that was cut at its limit: llama-server (August 2026) and Ollama 0.17.4 call it completed.
+func responsesNote(b api.Bounds, e api.Ending) api.Note {
+	if e.Plain && b.Output > 0 && e.Usage.Output >= b.Output {
+		return api.AtLimit
+	}
+	return ""
+}
 
 // isResponsesPlainContent recognizes deltas by the name, or by the type, which relays put first where they leave the name
 // out.

@@ -51,7 +51,7 @@ type Request struct {
 	Model        string    `json:"model,omitzero"`
 	Tries        int       `json:"tries"` // one, and its retries
 	Outcome      Outcome   `json:"outcome"`
-	Cause        string    `json:"cause,omitzero"`       // of a failure, in plain words; left out: unknown, or there was none
+	Cause        string    `json:"cause,omitzero"`       // of a failure, or what an answer does not say of itself, in plain words; left out: unknown, or there is none
 	Status       int       `json:"status,omitzero"`      // of the answer; left out: there was none, or it is a turn
 	InputTokens  int       `json:"inputTokens,omitzero"` // with those that were read from a cache; left out: unknown
 	OutputTokens int       `json:"outputTokens,omitzero"`
@@ -105,7 +105,7 @@ func (r *requests) add(e *gateway.Event, end turn.Sealed, f failure) {
 		ID: e.Call.ID, Turn: nameOfClient(e.Call.Turn), Began: began.UTC().Truncate(time.Millisecond), TookMs: e.At.Sub(began).Milliseconds(),
 		WaitedMs: end.TotalRetryDelay.Milliseconds(), Client: nameOfClient(e.Call.Client), Session: nameOfClient(e.Call.Session),
 		Upstream: e.Call.Upstream, Model: nameOfClient(e.Call.Model), Tries: 1 + end.RetryCount,
-		Outcome: cmp.Or(f.outcome, outcomeOf(end.Status)), Cause: f.cause, Status: e.Status,
+		Outcome: cmp.Or(f.outcome, outcomeOf(end.Status)), Cause: cmp.Or(f.cause, e.Note.Words()), Status: e.Status,
 		InputTokens: end.InputTokens + int(e.Used.Input+e.Used.Cached), OutputTokens: end.OutputTokens + int(e.Used.Output),
 	}
 	if e.Call.Turn != "" {

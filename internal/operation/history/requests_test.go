@@ -12,6 +12,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/policy"
 	"github.com/ridethrough/ridethrough/ratelimit"
@@ -48,6 +49,10 @@ func TestRequests_SayHowTheyEnded(t *testing.T) {
 			{
 				end:  gateway.Event{Event: sealed(turn.Done, 3), Status: 200, Used: ratelimit.Charged{Input: 10, Cached: 5, Output: 7}},
 				want: history.Request{Tries: 4, WaitedMs: 3000, Outcome: history.Answered, Status: 200, InputTokens: 15, OutputTokens: 7},
+			},
+			{
+				end:  gateway.Event{Event: sealed(turn.Done, 0), Status: 200, Note: api.PromptCut},
+				want: history.Request{Tries: 1, Outcome: history.Answered, Cause: api.PromptCut.Words(), Status: 200},
 			},
 			{
 				fault: busy, stop: policy.Exhausted, end: gateway.Event{Event: sealed(turn.Failed, 2), Status: 529},

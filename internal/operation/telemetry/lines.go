@@ -28,6 +28,8 @@ func report(log *slog.Logger, e *gateway.Event) {
 		if isTurn(&e.Call) {
 			log = waited(about(log, &e.Call, nil), event.RetryCount, event.TotalRetryDelay)
 			log.Debug("turn sealed", "status", string(event.Status), "took", event.Duration.Round(time.Millisecond).String())
+		} else if e.Note != "" {
+			about(log, &e.Call, nil).Warn("answer is less than it looks", "note", string(e.Note), "why", e.Note.Words())
 		}
 	case nil:
 		progress(log, e)

@@ -26,6 +26,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/gateway"
+	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/internal/operation/history"
 	"github.com/ridethrough/ridethrough/internal/operation/telemetry"
 	"github.com/ridethrough/ridethrough/policy"
@@ -481,6 +482,7 @@ func TestLog_OneLinePerTransition(t *testing.T) {
 		{gateway.Event{Event: turn.Start{}}, ""},
 		{gateway.Event{Try: retry.Try{N: 1}}, ""},
 		{gateway.Event{Event: sealed}, ""},
+		{gateway.Event{Event: sealed, Note: api.AtLimit}, `"level":"WARN","model":"gpt-5","msg":"answer is less than it looks","note":"at-limit","request":17,"upstream":"work","why":"probably cut at max_output_tokens, though it says completed"`},
 		{gateway.Event{Event: leaves(nil, 0)}, ""},
 		{stop("", busy), ""},
 		{gateway.Event{Event: leaves(busy, 1)}, `"error":"HTTP 529: Overloaded: say hi","kind":"overloaded","level":"INFO","model":"gpt-5","msg":"client left","request":17,"retries":1`},
