@@ -17,8 +17,9 @@ import (
 // omit and add: an answer without a terminator or without a reason to stop, calls without ids, and reasoning in members
 // of their own are accepted.
 type answer struct {
-	call *Call
-	is   *dialect
+	call  *Call
+	is    *dialect
+	limit int // of its tokens, as the request states it; 0: it does not
 
 	blocks  blocks          // calls and signatures that are not whole yet
 	begun   map[int]bool    // blocks of which some has been yielded
@@ -360,8 +361,12 @@ func (a *answer) end() {
 	if a.word != "" {
 		reason = cmp.Or(reasons[a.word], llm.Other)
 	}
-	if a.refused && reason == llm.Stop {
+	switch {
+	case reason != llm.Stop:
+	case a.refused:
 		reason = llm.Refusal
+	case a.is.api.Note(api.Bounds{Output: a.limit}, api.Ending{Read: true, Stopped: true, Plain: true, Usage: a.usage}) == api.AtLimit:
+		reason = llm.Length
 	}
 	a.call.End(reason, api.TextOf(a.model))
 }

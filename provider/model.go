@@ -131,7 +131,7 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Part, e
 			return err
 		}
 		defer resp.Body.Close()
-		a := answer{call: c, is: m.is, begun: map[int]bool{}, done: map[int]bool{}, taken: callIDs(r.Messages)}
+		a := answer{call: c, is: m.is, limit: r.MaxTokens, begun: map[int]bool{}, done: map[int]bool{}, taken: callIDs(r.Messages)}
 		return a.read(resp.Body)
 	})
 }

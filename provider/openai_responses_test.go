@@ -102,6 +102,20 @@ func TestResponses_Stream(t *testing.T) {
 	}
 }
 
+// llama-server and Ollama say completed of an answer that was cut at max_output_tokens.
+func TestResponses_CompletedAtItsLimitIsCut(t *testing.T) {
+	end := openaiNamed("response.completed", `,"response":`+openaiResponse("completed", openaiSpent, openaiMessage)) // five tokens
+	for limit, want := range map[int]llm.Reason{0: llm.Stop, 5: llm.Length, 6: llm.Stop} {
+		for _, answer := range []string{openaiCreated + end, openaiResponse("completed", openaiSpent, openaiMessage)} {
+			m := provider.OpenAI(provider.Config{API: provider.Responses, Client: openaiPlays(answer)})
+			got, err := openaiAsk(m, llm.Request{Messages: openaiHello.Messages, MaxTokens: limit})
+			if err != nil || len(got) == 0 || got[len(got)-1] != openaiEnd(want) {
+				t.Errorf("limit %d, five tokens: got %v, error %v, want an end with %s", limit, got, err, want)
+			}
+		}
+	}
+}
+
 func TestResponses_Failures(t *testing.T) {
 	delta := openaiNamed("response.output_text.delta", `,"output_index":0,"delta":"a"`)
 	tests := []struct {

@@ -167,17 +167,19 @@ func TestRun_BadEnvironmentIsConfigurationError(t *testing.T) {
 }
 
 func TestRun_SaysThatTheAnswerReachedItsLimit(t *testing.T) {
-	for text, want := range map[string]string{
-		`say:"Half an ans"+stop:length`: "… the answer ends here because it reached its limit of tokens\n",
-		`say:"A whole answer"`:          "",
+	const cut, line = `say:"Half an ans"+stop:length`, "… the answer ends here because it reached its limit of tokens"
+	for _, tt := range []struct{ text, flags, want string }{
+		{cut, "", line + " (--max-tokens may allow more)\n"},
+		{cut, "--max-tokens=50", line + " (--max-tokens 50; a larger one allows more)\n"},
+		{`say:"A whole answer"`, "--max-tokens=50", ""},
 	} {
-		replies, err := simulator.Parse(text)
+		replies, err := simulator.Parse(tt.text)
 		if err != nil {
 			t.Fatalf("parse: %v", err)
 		}
-		code, out, errs := run(t, agentEnv(t, simulator.Script{Replies: replies}), "run", "hi")
-		if code != 0 || !strings.Contains(text, strings.TrimSpace(out)) || errs != want {
-			t.Errorf("%s: code %d, %q, got %q, want %q", text, code, out, errs, want)
+		code, out, errs := run(t, agentEnv(t, simulator.Script{Replies: replies}), append([]string{"run", "hi"}, strings.Fields(tt.flags)...)...)
+		if code != 0 || !strings.Contains(tt.text, strings.TrimSpace(out)) || errs != tt.want {
+			t.Errorf("%s %s: code %d, %q, got %q, want %q", tt.text, tt.flags, code, out, errs, tt.want)
 		}
 	}
 }

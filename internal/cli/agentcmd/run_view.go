@@ -3,6 +3,7 @@ package agentcmd
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -22,6 +23,12 @@ func (c *runCmd) newView(unread func()) view {
 	}
 	v := newTextView(c.Streams, c.plain, unread)
 	v.reasoning, v.continueCommand, v.waitLimit = c.reasoning, c.continueCommand, c.waitLimit
+	switch {
+	case c.maxTokens > 0:
+		v.moreTokens = fmt.Sprintf(" (--max-tokens %d; a larger one allows more)", c.maxTokens)
+	case c.serverURL() == "":
+		v.moreTokens = " (--max-tokens may allow more)"
+	}
 	return v
 }
 
@@ -44,6 +51,7 @@ type textView struct {
 	unread          func()
 	continueCommand func() string
 	waitLimit       func(turn.Error) string
+	moreTokens      string // follows the line that says that the answer ended at its limit
 
 	open     bool   // the last line of the answer is incomplete
 	streamed string // the text of the message in progress so far
@@ -75,6 +83,9 @@ func (v *textView) show(e turn.Event) {
 		v.streamed = ""
 		v.block = true
 		if why := display.Unfinished(e); why != "" {
+			if why == display.AtLimit {
+				why += v.moreTokens
+			}
 			v.note("", "%s", why)
 		}
 	case turn.ToolCall:
