@@ -176,13 +176,13 @@ func TestBreaker_RandomRefusalsAreNoCallsOwn(t *testing.T) {
 		for seed := range uint64(3) {
 			synctest.Test(t, func(t *testing.T) {
 				var b breaker.Breaker
-				random := rand.New(rand.NewPCG(seed, 30))
-				u := &someFail{asked: map[int]int{}, takes: 2 * time.Second, fails: func(int) *fault.Error {
-					if random.Float64() < 0.3 {
+				u := &someFail{asked: map[int]int{}, takes: 2 * time.Second}
+				u.fails = func(call int) *fault.Error { // by the call and its try, whatever the order in which they come
+					if rand.New(rand.NewPCG(seed<<32|uint64(call), uint64(u.asked[call]))).Float64() < 0.3 {
 						return &fault.Error{Kind: fault.RateLimited, Status: 429}
 					}
 					return nil
-				}}
+				}
 				var all sync.WaitGroup
 				for n := range tt.calls {
 					all.Go(func() {

@@ -2,6 +2,7 @@ package nats_test
 
 import (
 	"encoding/json"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 )
 
 // depose answers beside a server as one that was the leader of a stream does: it refuses what is sent to subjects for a
-// conflict, and shows as their latest message the one with a sequence number. It stops after a while.
+// conflict, and shows as their latest message the one with a sequence number. It stops a while after its first refusal.
 func depose(t *testing.T, url, stream, subjects string, seq uint64, d time.Duration) (refused *atomic.Int32) {
 	t.Helper()
 	nc, err := natsgo.Connect(url)
@@ -32,12 +33,13 @@ func depose(t *testing.T, url, stream, subjects string, seq uint64, d time.Durat
 		t.Fatalf("get the latest message: %v", err)
 	}
 	refused = &atomic.Int32{}
-	end := time.Now().Add(d)
+	var begun sync.Once
+	var end time.Time
 	answer := func(subject string, body any, count *atomic.Int32) {
 		data, err := json.Marshal(body)
 		if err == nil {
 			_, err = nc.Subscribe(subject, func(m *natsgo.Msg) {
-				if m.Reply != "" && time.Now().Before(end) {
+				if begun.Do(func() { end = time.Now().Add(d) }); m.Reply != "" && time.Now().Before(end) {
 					count.Add(1)
 					_ = m.Respond(data)
 				}
@@ -63,7 +65,7 @@ func TestAppend_OutlastsALeaderThatIsNoneAnyMore(t *testing.T) {
 	refused := depose(t, url, "CONVERSATIONS", "conversation.>", at.Seq, time.Second)
 	var err error
 	end, want := at, int64(1)
-	for refused.Load() == 0 && want < 100 { // the first answer counts, and may be the leader's
+	for begun := time.Now(); refused.Load() == 0 && time.Since(begun) < patience; { // the first answer counts, and may be the leader's
 		want++
 		if end, err = s.Append(t.Context(), "c1", end, storetest.Records("b")...); err != nil || end.N != want {
 			t.Fatalf("append beside a server that refuses it: got end %+v, %v; want one at record %d", end, err, want)
@@ -90,7 +92,7 @@ func TestPut_OutlastsALeaderThatIsNoneAnyMore(t *testing.T) {
 		t.Fatalf("put: %v", err)
 	}
 	refused := depose(t, url, "ENTRIES", "entry.>", e.Revision, time.Second)
-	for n := 0; refused.Load() == 0 && n < 100; n++ { // the first answer counts, and may be the leader's
+	for begun := time.Now(); refused.Load() == 0 && time.Since(begun) < patience; { // the first answer counts, and may be the leader's
 		before := e.Revision
 		if e, err = s.Put(t.Context(), e, time.Minute); err != nil || e.Revision <= before {
 			t.Fatalf("put beside a server that refuses it: got %+v, %v; want a revision after %d", e, err, before)
