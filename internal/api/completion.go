@@ -31,6 +31,9 @@ type Completion struct {
 	// that nothing is asked and repeated. APIs without such servers ask all the same.
 	Prefill bool
 
+	// Lossless, set before Shown, says that the answer is resumed at its checkpoints only: nothing is asked.
+	Lossless bool
+
 	api         Continuation
 	prefills    bool // the API has such servers
 	decode      func(name, data []byte) Parts
@@ -41,11 +44,13 @@ type Completion struct {
 	Closed      bool     // the last block is whole
 	obstacle    Obstacle // what was shown that forbids to continue; "": nothing
 	Stated      int      // output tokens so far, if the answer states them
+	reasoned    int      // the same of reasoning, where it is counted apart
 	rest        *Second  // that is or was read; nil: it was not continued
 	Number      int      // the largest number of an event, where they are numbered
 	repeats     Repeats  // frames that were shown
 	repeatsText bool     // they have text
 	partial     []byte   // the beginning of a frame that was shown, or of one of the rest
+	resumption  resumption
 	continued   int
 	billed      int // the tokens of earlier continuations that were billed twice
 }
@@ -68,13 +73,15 @@ func NewCompletion(a *API, f Form) *Completion {
 	if f == JSON || a.is.Continuation == nil {
 		return nil
 	}
-	return &Completion{form: f, api: a.is.Continuation(), prefills: a.is.Prefills, decode: a.is.Decode}
+	c := &Completion{form: f, api: a.is.Continuation(), prefills: a.is.Prefills, decode: a.is.Decode}
+	c.resumption.api, _ = c.api.(Resuming)
+	return c
 }
 
 // Shown notes what the client has been sent, in parts that may end inside a frame. It keeps nothing of them but
 // the text. What [Completion.Add] has returned is noted already.
 func (a *Completion) Shown(part []byte) {
-	if a.rest != nil || a.obstacle != "" {
+	if a.rest != nil || (a.obstacle != "" || a.Lossless) && !a.HasCheckpoints() {
 		return
 	}
 	if len(a.partial) > 0 {
@@ -117,8 +124,14 @@ func (a *Completion) repeat(part []byte) int {
 // noteOne notes a frame, and whether what is known of it holds for those that repeat it: it says nothing, or that in
 // which they differ.
 func (a *Completion) noteOne(frame []byte) {
-	size := a.size
-	a.note(frame)
+	if a.awaitsCheckpoint(frame) {
+		return
+	}
+	size, thoughts := a.size, len(a.resumption.thoughts)
+	if a.note(frame) || len(a.resumption.thoughts) != thoughts {
+		a.repeats.Clear()
+		return
+	}
 	a.repeats.Learn(frame)
 	a.repeatsText = a.size != size
 	if next := a.repeats.Next(frame); a.repeatsText && (next.Texts != 1 || !a.ends(size, next.Text)) {
@@ -143,10 +156,10 @@ func (a *Completion) sayInside(inside []byte) {
 	a.size += len(inside)
 }
 
-// note notes a frame.
-func (a *Completion) note(frame []byte) {
-	if a.obstacle != "" && a.rest == nil {
-		return
+// note notes a frame, and reports whether there is a checkpoint behind it.
+func (a *Completion) note(frame []byte) (checkpoint bool) {
+	if a.obstacle != "" && a.rest == nil && !a.HasCheckpoints() {
+		return false
 	}
 	switch name, data := Payload(a.form, frame); {
 	case len(data) == 0, string(data) == "[DONE]", string(data) == "]":
@@ -154,12 +167,14 @@ func (a *Completion) note(frame []byte) {
 		a.api.Note(a, data)
 		parts := a.decode(name, data)
 		a.noteParts(&parts)
+		checkpoint = a.noteCheckpoint(data)
 	default:
 		a.Forbid(Unreadable)
 	}
 	if a.size > maxShown {
 		a.Forbid("its text is too long")
 	}
+	return checkpoint
 }
 
 // noteParts notes what a frame shows.
@@ -168,7 +183,7 @@ func (a *Completion) noteParts(parts *Parts) {
 		a.Forbid(ShowsOther)
 	}
 	if parts.Usage.Stated {
-		a.Stated = max(a.Stated, parts.Usage.Output)
+		a.Stated, a.reasoned = max(a.Stated, parts.Usage.Output), max(a.reasoned, parts.Usage.Reasoning)
 	}
 	for i := range parts.n {
 		a.notePart(parts.At(i))
@@ -189,6 +204,7 @@ func (a *Completion) notePart(p *Part) {
 		}
 		a.Say(p.String())
 	case ReasoningPart:
+		a.resumption.noteThought(p)
 		if p.Block > 0 && len(a.Blocks) > 0 {
 			a.Forbid(ShowsOther)
 		}
@@ -209,6 +225,7 @@ func (a *Completion) notePart(p *Part) {
 
 // Forbid notes that the answer cannot be continued, for the first reason that there is.
 func (a *Completion) Forbid(why Obstacle) {
+	a.resumption.unsure = true
 	if a.obstacle == "" {
 		a.obstacle = why
 	}
@@ -220,8 +237,11 @@ func (a *Completion) Begin() {
 	a.Closed = false
 }
 
-// Say adds to the block of text.
+// Say adds to the block of text, unless that is of no use any more.
 func (a *Completion) Say(s string) {
+	if a.obstacle != "" && a.resumption.unsure && a.HasCheckpoints() {
+		return
+	}
 	if len(a.Blocks) == 0 {
 		a.Begin()
 	}
@@ -236,15 +256,26 @@ type Turns struct {
 	Ask     string   // what the user asks; "": nothing, the server continues what was said
 	used    int      // tokens of the first answer, estimated
 	repeats int      // tokens that the second repeats of it
+
+	reasoned int // of the first answer, where used has no reasoning
 }
 
-// Continue returns the body of the second request, from that of the first. The error is an [Obstacle] if the
-// answer cannot be continued. It may be called again when the rest has broken off too.
+// Continue returns the body of the second request, from that of the first: it resumes the answer at its latest
+// checkpoint, or asks for the rest. The error is an [Obstacle] if the answer cannot be continued. It may be called again
+// when the rest has broken off too.
 func (a *Completion) Continue(request []byte) ([]byte, error) {
 	body, ok := ParseObject(request)
+	if ok && a.Resumable() {
+		if text, err := a.resume(body); err == nil {
+			return text, nil
+		}
+	}
+	a.forgetCheckpoints() // those of an answer to another request would be its own
 	switch {
 	case !ok:
 		return nil, Obstacle("its request cannot be read")
+	case a.Lossless:
+		return nil, Obstacle("it has no checkpoint")
 	case a.obstacle != "":
 		return nil, a.obstacle
 	case len(a.partial) > 0 && a.rest == nil:

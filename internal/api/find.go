@@ -35,6 +35,7 @@ type finder struct {
 	Closed bool   // the text is whole: what follows is no text
 	fenced bool   // the text ends inside a block of code
 	direct bool   // the second answer is the rest, without a repetition
+	exact  bool   // it begins with whole, byte by byte, and the rest follows
 	text   string // of the second answer, withheld
 	other  bool   // the text is not the beginning of whole
 }
@@ -106,9 +107,15 @@ func (f *finder) beginsWord(at int) bool { return at == 0 || f.shown[at-1] == ' 
 func (f *finder) add(part string) (rest string, v verdict) {
 	if f.other = f.other || !strings.HasPrefix(f.whole[len(f.text):], part); !f.other {
 		f.text = f.whole[:len(f.text)+len(part)] // a long text is neither copied nor read again with each part
+		if f.exact && len(f.text) == len(f.whole) {
+			return "", seamFound
+		}
 		return "", seamUndecided
 	}
 	f.text += part
+	if f.exact {
+		return f.behindWhole()
+	}
 	rest, _, v = f.locate()
 	switch {
 	case v == seamFound:
@@ -119,6 +126,14 @@ func (f *finder) add(part string) (rest string, v verdict) {
 	return "", v
 }
 
+// behindWhole returns what follows whole, where nothing else can be the seam.
+func (f *finder) behindWhole() (rest string, v verdict) {
+	if rest, ok := strings.CutPrefix(f.text, f.whole); ok {
+		return rest, seamFound
+	}
+	return "", seamLost
+}
+
 // repeatsAll reports whether the second answer has repeated all of the first, which must identify itself: the rest of a
 // few letters may begin with the same ones.
 func (f *finder) repeatsAll() bool { return len(f.starts) > 0 && strings.HasPrefix(f.text, f.whole) }
@@ -127,6 +142,9 @@ func (f *finder) repeatsAll() bool { return len(f.starts) > 0 && strings.HasPref
 // follows. A model that has only repeated has continued if the text was whole, or if it calls a tool behind a
 // whole sentence.
 func (f *finder) end(calls bool) (rest string, v verdict) {
+	if f.exact {
+		return f.behindWhole()
+	}
 	rest, begun, v := f.locate()
 	nothing := strings.TrimSpace(rest) == ""
 	switch {

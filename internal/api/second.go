@@ -11,6 +11,8 @@ type Second struct {
 	Rest
 	Completion *Completion
 	turns      Turns
+	thoughts   string // that were shown behind the checkpoint at which it begins, and come once more
+	read       bool   // some of it has been read
 
 	Ended bool // the text of the second answer
 	out   [][]byte
@@ -62,7 +64,7 @@ func (f Frame) with(data []byte) []byte {
 func (c *Second) add(raw []byte) ([]byte, error) {
 	f := Frame{form: c.Completion.form, Raw: raw}
 	f.name, f.Data = Payload(f.form, raw)
-	c.out = nil
+	c.out, c.read = nil, true
 	switch {
 	case len(f.Data) > 0 && f.Data[0] == '{':
 		if err := c.Completion.api.Join(c, f); err != nil {
@@ -157,8 +159,9 @@ func (c *Second) Total(second Object, in, out, total string, stated []byte) []by
 		return nil
 	}
 	input, output := c.Input(Number(second.Get(in)), stated), c.Output(Number(second.Get(out)))
-	sum := Number(input) + Number(output) + Number(second.Get("thoughtsTokenCount")) // which Gemini counts apart
-	return second.Replace(in, input).Replace(out, output).Replace(total, Numeral(sum)).JSON()
+	thoughts := Number(second.Get("thoughtsTokenCount")) + c.turns.reasoned // which Gemini counts apart
+	sum := Number(input) + Number(output) + thoughts
+	return second.Replace(in, input).Replace(out, output).Replace("thoughtsTokenCount", Numeral(thoughts)).Replace(total, Numeral(sum)).JSON()
 }
 
 // AddTurns adds turns to the messages of a request, of which each has its content in blocks.
@@ -215,6 +218,7 @@ const (
 	WantsSeveral Obstacle = "its request asks for several answers"
 	WantsSources Obstacle = "its request asks for citations"
 	WantsMedia   Obstacle = "its request asks for more than text"
+	WantsRest    Obstacle = "its request resumes an answer"
 	StopsThere   Obstacle = "a stop sequence may begin where it broke off"
 	ShowsTool    Obstacle = "a tool call was shown"
 	ShowsSources Obstacle = "citations were shown"

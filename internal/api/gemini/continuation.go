@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -20,6 +21,8 @@ func (m *continuation) Check(request api.Object, shown string) api.Obstacle {
 	switch {
 	case request.Get("contents") == nil:
 		return "its request has no contents"
+	case camel(request).Has(tokenMember):
+		return api.WantsRest
 	case api.TextOf(api.At(api.LastOf(request.Get("contents")), "role")) == "model":
 		return api.EndsInAnswer
 	case api.TextOf(camel(camel(camel(request).Child("toolConfig")).Child("functionCallingConfig")).Get("mode")) == "ANY":
@@ -38,6 +41,49 @@ func (m *continuation) Check(request api.Object, shown string) api.Obstacle {
 		return api.StopsThere
 	}
 	return ""
+}
+
+// tokenMember has the token of a checkpoint: in a candidate the token of the place behind the chunk, and in a request,
+// which has its contents all the same, that of the place at which the answer is resumed
+// (https://ai.google.dev/gemini-api/docs/generate-content/long-decode).
+const tokenMember = "continuationToken"
+
+// Checkpoint returns the token of a chunk. That of a chunk that ends an answer is for the client, whose next request has
+// it.
+func (*continuation) Checkpoint(data []byte) (token []byte) {
+	if !bytes.Contains(data, []byte(`"`+tokenMember+`"`)) {
+		return nil
+	}
+	if inner := api.Member(data, "response"); inner != nil {
+		data = inner
+	}
+	candidates := api.ElementsOf(api.Member(data, "candidates"))
+	if len(candidates) != 1 || !api.IsEmpty(api.Member(candidates[0], "finishReason")) {
+		return nil
+	}
+	if token = api.Member(candidates[0], tokenMember); api.IsEmpty(token) {
+		return nil
+	}
+	return token
+}
+
+// Resume returns the request with a token. Its limit of tokens is that of all requests for one answer.
+func (*continuation) Resume(request api.Object, token []byte) (api.Object, error) {
+	inner, around := unwrapped(request, "request")
+	switch all := camel(inner); {
+	case inner.Get("contents") == nil:
+		return nil, api.Obstacle("its request has no contents")
+	case api.Number(camel(all.Child("generationConfig")).Get("candidateCount")) > 1:
+		return nil, api.WantsSeveral
+	}
+	member := tokenMember
+	if inner.Get("continuation_token") != nil {
+		member = "continuation_token"
+	}
+	if inner = inner.Set(member, token); around == nil {
+		return inner, nil
+	}
+	return around.Set("request", inner.JSON()), nil
 }
 
 // searches reports whether an answer may quote what it found.
@@ -133,11 +179,14 @@ func (m *continuation) Join(c *api.Second, f api.Frame) error {
 func (m *continuation) joinChunk(c *api.Second, o api.Object) (api.Object, error) {
 	o = o.Replace("usageMetadata", c.Total(o.Child("usageMetadata"), "promptTokenCount", "candidatesTokenCount", "totalTokenCount", m.prompt))
 	candidates := api.ElementsOf(o.Get("candidates"))
-	if len(candidates) == 0 {
-		if !c.Found() {
-			return nil, api.ErrNoSeam // the prompt was blocked
-		}
+	switch {
+	case len(candidates) > 0:
+	case c.Found():
 		return o, nil
+	case o.Has("promptFeedback"):
+		return nil, api.ErrNoSeam // the prompt was blocked
+	default:
+		return nil, nil
 	}
 	candidate, _ := api.ParseObject(candidates[0])
 	content := candidate.Child("content")
@@ -155,6 +204,12 @@ func (m *continuation) joinChunk(c *api.Second, o api.Object) (api.Object, error
 			parts = append(parts, api.PlainBlock(behind))
 		}
 	}
+	switch states := candidate.Has(tokenMember); {
+	case states && !ends && !c.Completion.Resumes(): // the client's request is another one
+		candidate = slices.DeleteFunc(slices.Clone(candidate), func(f api.Field) bool { return f.Key == tokenMember })
+	case states && c.Found():
+		ends = true // it is shown without a text too
+	}
 	if len(parts) == 0 && !ends {
 		return nil, nil
 	}
@@ -168,9 +223,17 @@ func joinParts(c *api.Second, parts [][]byte) (left [][]byte, err error) {
 		part, _ := api.ParseObject(raw)
 		said, isText := api.TextOf(part.Get("text")), part.Get("text") != nil
 		switch {
-		case isText && (said == "" || string(part.Get("thought")) == "true"):
+		case isText && said == "":
 			if c.Found() {
 				left = append(left, raw)
+			}
+		case isText && string(part.Get("thought")) == "true":
+			switch shown := c.AddThought(said); shown {
+			case "":
+			case said:
+				left = append(left, raw)
+			default:
+				left = append(left, part.Set("text", api.Quote(shown)).JSON())
 			}
 		case isText:
 			shown, err := c.Add(said)
