@@ -57,6 +57,7 @@ type completion struct {
 	withheld     int           // bytes that are reserved for what is withheld of the answer
 	answering    bool          // part of an answer is out
 	afterContent atomic.Bool   // a part of the answer that broke off is out
+	since        time.Time     // when the answer broke off, of which the next request takes another way; zero: none does
 	pinging      bool          // the keepalive runs though an answer has begun: nothing of it is sent
 }
 
@@ -144,15 +145,18 @@ func (c *call) askAgain(f *fault.Error) bool {
 		return false
 	}
 	wait := c.waitAfter(f)
-	switch {
-	case wait.Verdict.Stop != "":
+	if wait.Verdict.Stop != "" || c.completion.again == maxAgain {
 		return false
-	case c.completion.again == maxAgain || !c.completion.prelude.Restartable() && !c.continues():
+	}
+	resumed := c.completion.text != nil && c.completion.text.Resumable() && c.continues()
+	restarts := !resumed && c.completion.prelude.Restartable()
+	if !resumed && !restarts && !c.continues() {
 		return false
 	}
 	c.completion.again++
 	closeResponse(c.shared.resp) // a wait holds no connection
-	if c.completion.prelude.Restartable() {
+	if restarts {
+		c.restoreBody()
 		c.send(c.completion.prelude.Restart())
 	}
 	c.releaseWithheld()
@@ -167,14 +171,40 @@ func (c *call) lead(wait policy.Wait) {
 	c.carried, c.answered, c.silence = &wait, false, 0
 	s := c.leadAgain()
 	c.shared = s
+	began := s.failover.Since
 	defer s.release(c)
 	defer context.AfterFunc(c.r.Context(), func() { s.leave(c) })()
 	s.run()
 	if c.r.Context().Err() != nil && !c.goesOn() || s.winner != c {
 		c.clientLeft()
 	}
+	if c.refuses(s) {
+		c.completion.since = began
+		c.takeAnotherWay(wait.Fault)
+		return
+	}
 	c.outcome, c.completion.pinging = s.soFar(), false
 	c.answer(s.resp, s.err)
+}
+
+// refuses reports whether the answer is not resumed: its server does not know the token, or would be left for another one.
+func (c *call) refuses(s *sharedRequest) bool {
+	if s.stranded {
+		c.outcome.Run = s.last.Run // of which the waits count
+		c.completion.text.Refuse()
+		return true
+	}
+	return c.resumes() && s.gaveUp() && s.last.Fault != nil && c.completion.text.Refused(s.last.Fault.Status)
+}
+
+// takeAnotherWay completes an answer that is not resumed, or ends it with what has broken it off.
+func (c *call) takeAnotherWay(f *fault.Error) {
+	c.pause()
+	closeResponse(c.shared.resp)
+	c.completion.again-- // nothing was answered
+	if !c.askAgain(f) {
+		c.fail(f)
+	}
 }
 
 // waitAfter returns the wait that follows an answer that has broken off: as if it had failed before its content.
@@ -195,7 +225,10 @@ func (c *call) waitAfter(f *fault.Error) policy.Wait {
 // next one.
 func (c *call) leadAgain() *sharedRequest {
 	s := c.newShared()
-	if s.failover.Since = time.Now(); c.completion.again > 1 {
+	if s.failover.Since = time.Now(); !c.completion.since.IsZero() {
+		s.failover.Since, c.completion.since = c.completion.since, time.Time{}
+	}
+	if c.completion.again > 1 {
 		s.failover.leavesAtOnce(c.carried.Fault.Kind)
 	}
 	return s
@@ -239,10 +272,15 @@ type continuation struct {
 
 // followText begins to follow an answer whose text may be continued.
 func (c *call) followText(f api.Form) {
-	if mode := c.shared.at.CompleteFor(c.shared.at.model); mode != CompleteText && mode != CompletePrefill {
+	mode := c.shared.at.CompleteFor(c.shared.at.model)
+	a := api.NewCompletion(c.dialect, f)
+	if a == nil {
 		return
 	}
-	if a := api.NewCompletion(c.dialect, f); a != nil {
+	if at := c.shared.at; at.upstream != c.upstream || at.model != c.parsed.Model {
+		a.Refuse() // who is asked first knows none of its tokens
+	}
+	if a.Lossless = mode == CompleteLossless; !a.Lossless || a.HasCheckpoints() {
 		a.Prefill = c.upstream.CompleteFor(c.parsed.Model) == CompletePrefill // who is asked for the rest first
 		c.completion.text = &continuation{Completion: a}
 		c.completion.prelude.Watch()
@@ -256,10 +294,7 @@ func (c *call) continues() bool {
 		return false
 	}
 	c.meaning() // of the request that the client has sent
-	if c.body.own {
-		c.body.Release()
-		c.body, c.completion.text.request = c.completion.text.request, received{}
-	}
+	c.restoreBody()
 	var request bytes.Buffer
 	if !c.eachPart(func(part []byte) (more bool) { request.Write(part); return true }) {
 		return false
@@ -276,6 +311,17 @@ func (c *call) continues() bool {
 	c.completion.prelude.Rejoin()
 	return true
 }
+
+// restoreBody has the call's body be that of the request that the client has sent.
+func (c *call) restoreBody() {
+	if c.body.own {
+		c.body.Release()
+		c.body, c.completion.text.request = c.completion.text.request, received{}
+	}
+}
+
+// resumes reports whether the call's body has the token of a checkpoint.
+func (c *call) resumes() bool { return c.body.own && c.completion.text.Resumes() }
 
 // mayAsk reports whether a fallback may be sent the call's request. The memory that a request leans on is the first
 // upstream's. A server that does not continue the model's turn would begin another, which nothing tells from the rest.
@@ -302,6 +348,10 @@ func (c *call) restOf(part []byte, end error, body any) (send []byte, err error)
 		send, err = c.completion.text.Add(part)
 	} else if end == io.EOF {
 		send, err = c.completion.text.End()
+	}
+	if err != nil && c.completion.text.Resumes() && !c.completion.text.Lossless {
+		c.completion.text.Refuse()
+		return nil, errUnjoined // the rest may be asked for
 	}
 	if err != nil {
 		c.completion.again = maxAgain // another one would not be better

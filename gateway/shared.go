@@ -103,6 +103,7 @@ type way struct {
 	tries    int                 // at all upstreams, early probes included
 	maxWait  time.Duration       // the longest total wait that its client allows, with what an earlier request waited; 0: no limit
 	early    bool                // the wait that it goes on in begins with a try, which does not count if it fails
+	stranded bool                // another upstream would be asked, which does not know the token that the request has
 	probed   bool                // the last wait was ended early by a try that does not count
 	permit   quotePermit         // of the try in progress
 	queuedAt time.Time           // when it began to wait for room; zero: it does not
@@ -164,6 +165,9 @@ func (s *sharedRequest) goesFurther(resp *http.Response, err error) bool {
 		err = context.Cause(s.ctx) // whatever the transport returns
 	}
 	next := s.next(err)
+	if next != nil && s.leader.resumes() {
+		s.stranded, next = true, nil
+	}
 	if next == nil {
 		s.end(resp, err)
 		return false

@@ -93,6 +93,10 @@ func (b *completing) readRest() {
 	}
 	b.out = send
 	switch {
+	case wrong != nil && b.answer.Resumes(): // with other words than those behind the checkpoint
+		b.answer.Refuse()
+		b.last = nil
+		b.goOn(b.broken)
 	case wrong != nil: // it does not continue the answer
 		b.fail()
 	case err != nil && err != io.EOF:
@@ -143,6 +147,13 @@ func (b *completing) ask(f *fault.Error) (rest *stream, ok bool) {
 	}
 	retrier.Resume = &wait
 	resp, err := retry.Do(b.ctx, retrier, c.try)
+	if refusal, ok := errors.AsType[*rejection](err); ok {
+		status := refusal.resp.StatusCode
+		_ = refusal.Close()
+		if b.answer.Refused(status) {
+			return b.ask(f)
+		}
+	}
 	if err != nil {
 		return nil, false
 	}

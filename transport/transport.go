@@ -77,7 +77,7 @@ type Transport struct {
 	// CompleteText completes a streamed answer that breaks off in the middle of its text, by a second
 	// request, which costs the tokens of the first again. What the model answers is used if it begins by
 	// repeating the end of what it has said, as it is asked to. Else, and without CompleteText, the answer
-	// ends in its error.
+	// ends in its error. Behind a checkpoint of Gemini's the answer is resumed there instead, whatever it is made of.
 	CompleteText bool
 
 	// Refusals makes an answer without content, in which the model or a filter refuses, a fault of kind

@@ -100,6 +100,7 @@ type Parts struct {
 	Choices    int  // answers that the frame is about
 	Signed     bool // reasoning is refused by the API, when a client returns it, without its signature
 	Unfollowed bool // the answer cannot be completed
+	Checkpoint bool // the answer can be resumed behind it
 
 	n     int
 	first [4]Part

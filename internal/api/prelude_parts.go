@@ -21,6 +21,9 @@ func (p *Prelude) read(parts *Parts) (as effect) {
 		}
 		as = max(as, p.readPart(part))
 	}
+	if parts.Checkpoint { // it is for the client, too
+		as = max(as, asReasoning)
+	}
 	return as
 }
 

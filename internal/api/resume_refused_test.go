@@ -11,7 +11,7 @@ import (
 )
 
 // storyParts have words enough to be continued by a question.
-var storyParts = textParts("The old lighthouse keeper ", "climbed the spiral stairs ", "each evening, lit ", "the great lamp, ", "and watched ", "the ships go by.")
+var storyParts = textParts("The old lighthouse keeper ", "climbed the spiral stairs ", "each evening, lit ", "the great lamp of the tower in the harbor, ", "and watched ", "the ships go by.")
 
 // followed returns a Completion of an answer of which some chunks were shown.
 func (d longDecode) followed(t *testing.T, chunks int, lossless bool) *api.Completion {
@@ -155,7 +155,7 @@ func TestCompletion_ResumedTokensBilledTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := a.BilledTwice(), 13+api.Tokens("the great lamp, "); got != want {
+	if got, want := a.BilledTwice(), 13+api.Tokens("the great lamp of the tower in the harbor, "); got != want {
 		t.Errorf("billed twice: got %d tokens, want %d: the prompt of the second request and the words behind the checkpoint", got, want)
 	}
 }

@@ -48,9 +48,11 @@ func (m *continuation) Check(request api.Object, shown string) api.Obstacle {
 // (https://ai.google.dev/gemini-api/docs/generate-content/long-decode).
 const tokenMember = "continuationToken"
 
-// Checkpoint returns the token of a chunk. That of a chunk that ends an answer is for the client, whose next request has
-// it.
-func (*continuation) Checkpoint(data []byte) (token []byte) {
+func (*continuation) Checkpoint(data []byte) (token []byte) { return checkpoint(data) }
+
+// checkpoint returns the token of a chunk; nil: it has none. That of a chunk that ends an answer is for the client, whose
+// next request has it.
+func checkpoint(data []byte) (token []byte) {
 	if !bytes.Contains(data, []byte(`"`+tokenMember+`"`)) {
 		return nil
 	}

@@ -40,6 +40,7 @@ func decode(name, data []byte) (ps api.Parts) {
 			ps.Model = value
 		}
 	}
+	ps.Checkpoint = checkpoint(data) != nil
 	switch {
 	case feedback != nil && ps.Choices > 0:
 		ps.Add(api.Part{Kind: api.BesidePart})

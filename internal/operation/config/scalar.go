@@ -303,7 +303,7 @@ func scalarNamed(name string) scalar {
 		return oneOf("an API", gateway.APIs())
 	case "complete":
 		s := oneOf("a way to complete answers", gateway.CompleteModes())
-		s.about = "What happens to a streamed answer that breaks off after its first content. `lossless` requests it again as long as the client has received nothing that it keeps, and sends tool calls only when all of them are complete. `text` also continues a text by another request, where the two join for certain. `prefill` is `text` for llama-server and Ollama: the request ends with the partial answer, which they continue, so that nothing is repeated. `off` ends it with an error."
+		s.about = "What happens to a streamed answer that breaks off after its first content. `lossless` requests it again as long as the client has received nothing that it keeps, and sends tool calls only when all of them are complete; a long answer of Gemini's is resumed at its latest checkpoint. `text` also continues a text by another request, where the two join for certain. `prefill` is `text` for llama-server and Ollama: the request ends with the partial answer, which they continue, so that nothing is repeated. `off` ends it with an error."
 		return s
 	case "socket":
 		return scalar{want: "what happens to a WebSocket", enum: []string{"ride", "426"}}
