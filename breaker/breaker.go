@@ -57,18 +57,18 @@ type Scope struct {
 type Breaker struct {
 	Clock clock.Clock // for this project's simulations; nil: the machine's
 
-	name      string
-	mu        sync.Mutex
-	circuits  map[key]*circuit // those about which there is something to remember
-	degraded  int              // how many of them are open or in slow start
-	cooldowns uint32           // how often the upstream has asked for one
-	aged      time.Time        // when the windows were aged last
-	traffic   traffic
-	budget    budget
-	answered  time.Time         // the latest success
-	batches   bool              // SlowStart is in progress
-	faulted   bool              // there was a fault about the upstream since it began
-	records   map[Scope]*record // of late
+	name     string
+	mu       sync.Mutex
+	circuits map[key]*circuit // those about which there is something to remember
+	degraded int              // how many of them are open or in slow start
+	begun    order            // the latest try
+	aged     time.Time        // when the windows were aged last
+	traffic  traffic
+	budget   budget
+	answered time.Time         // the latest success
+	batches  bool              // SlowStart is in progress
+	faulted  bool              // there was a fault about the upstream since it began
+	records  map[Scope]*record // of late
 
 	fleet  Fleet             // nil: none
 	load   load              // as the others were told

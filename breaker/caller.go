@@ -65,12 +65,12 @@ type Caller struct {
 	prev, next *Caller
 	wake       chan struct{}
 
-	began    moment        // the try in flight
-	cooldown uint32        // the breaker's cooldowns when it was let go last
-	wait     time.Duration // the whole wait that it was put to sleep for last
-	sleptAt  int64         // when that was, in Unix nanoseconds; below 0: minus when the next wait has begun, see WaitsSince
-	met      *met          // nil: nothing so far
-	shared   *fault.Error  // a fault that Acquire is to return
+	began   moment        // the try in flight
+	order   order         // of the latest try
+	wait    time.Duration // the whole wait that it was put to sleep for last
+	sleptAt int64         // when that was, in Unix nanoseconds; below 0: minus when the next wait has begun, see WaitsSince
+	met     *met          // nil: nothing so far
+	shared  *fault.Error  // a fault that Acquire is to return
 }
 
 // Acquire lets a try go at once while nothing is known against it. In an outage
@@ -157,7 +157,8 @@ func (c *Caller) permit() (retry.Permit, error) {
 		c.shared, c.meet().last = nil, f
 		return nil, f
 	}
-	c.granted, c.inFlight, c.cooldown = false, true, c.breaker.cooldowns
+	c.breaker.begun++
+	c.granted, c.inFlight, c.order = false, true, c.breaker.begun
 	c.breaker.countTry(c)
 	return (*permit)(c), nil
 }
@@ -265,13 +266,14 @@ func (b *Breaker) awake(c *Caller, err error) error {
 
 // Close forgets the call.
 func (c *Caller) Close() {
-	if c.detached {
+	if c.detached && (c.met == nil || c.met.of == nil) {
 		return
 	}
 	b := c.breaker
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.withdraw(c)
+	c.endRow()
 }
 
 // withdraw takes back all that the call has at the breaker.

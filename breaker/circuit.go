@@ -92,7 +92,7 @@ type circuit struct {
 	changed      time.Time    // when a try has told something last
 	answered     time.Time    // when it was proved last that it is not down
 	cooldown     time.Time    // no call is sent until then; by the wall clock
-	cooldownFrom uint32       // which of the breaker's cooldowns that is
+	cooldownFrom order        // the latest try that had begun by then
 
 	probe        *Caller   // in progress: the circuit is half-open
 	probedAt     time.Time // when the latest probe began
@@ -247,8 +247,7 @@ func (ci *circuit) coolDown(wait time.Duration, now time.Time) {
 	if !ci.open {
 		ci.trip(now)
 	}
-	ci.breaker.cooldowns++
-	ci.cooldownFrom, ci.probeAtOnce = ci.breaker.cooldowns, true
+	ci.cooldownFrom, ci.probeAtOnce = ci.breaker.begun, true
 }
 
 // coolsDown reports whether the upstream has asked for no calls at this moment.

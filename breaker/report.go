@@ -25,7 +25,9 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) *fault.Error 
 	switch {
 	case f == nil:
 		b.answered = now
-		b.noteAnswer(c.scope, c.began != 0, now)
+		b.noteAnswer(c.scope, now)
+		c.endRow()
+		b.tellAlone(c)
 		b.success(c, now)
 	case f.GivenUp: // the gateway on the way decides for its callers, and tells them apart
 		b.endInCohorts(c)
@@ -83,7 +85,7 @@ func (b *Breaker) success(c *Caller, now time.Time) {
 	var free []*Caller
 	var widest *circuit
 	for _, ci := range b.of(c) {
-		if ci == nil || ci.open && !ci.cooldown.IsZero() && c.cooldown < ci.cooldownFrom {
+		if ci == nil || ci.open && !ci.cooldown.IsZero() && !ci.cooldownFrom.before(c.order) {
 			continue // an answer to a call from before the cooldown
 		}
 		if ci.precedesOutage(c.began) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,22 +22,29 @@ const (
 	keyDoubts   = 2               // so often in a call: its client may have another key
 	modelDoubts = 3
 
-	aloneToLeave = 5 // a call that has failed so often while others were answered is no sign of an outage
-	aloneToEnd   = 8 // and after so many tries it ends
-	othersToTell = 3 // so many answers to others tell,
-	timesToTell  = 2 // that came between so many of its tries
+	aloneToLeave = 5     // a call that has failed so often while others were answered is no sign of an outage
+	aloneToEnd   = 8     // and after so many tries it ends
+	othersToTell = 3     // so many answers to others tell
+	timesToTell  = 2     // if one was to a try beside so many of its own,
+	seldom       = 0.025 // or if no larger share of the others' tries fails: in a burst all are beside its first
 	leaveChance  = 1e-4
-	endChance    = 1e-6 // that so many failures are chance, by the share of the others' tries that fail
+	endChance    = 1e-6 // that so many failures are chance, by that share
+	maxAlone     = 64   // calls with a scope that are told of the others
 
 	sameTimeToEnd = 3               // a call ends after so many tries in a row that have ended after the same time
 	shortestLimit = 2 * time.Second // which is a limit, and no refusal
 )
 
+// order numbers the tries of a breaker as they begin.
+type order uint32
+
+// before reports whether a try began before another one.
+func (o order) before(other order) bool { return int32(o-other) < 0 }
+
 // record is what is known of the calls with a scope.
 type record struct {
 	answered time.Time // the latest answer; zero: none, or its key or model has been refused since
-	answers  int       // to tries that began while a fault of the upstream was remembered
-	faults   int       // tries that have failed
+	alone    []*met    // of the calls that fail outside of an outage
 }
 
 // met is what a call has met.
@@ -44,13 +52,14 @@ type met struct {
 	last   *fault.Error // the latest fault, its own or another call's
 	doubts int          // refusals that were doubted
 
-	alone  int     // tries in a row that have failed outside of an outage
-	mine   int     // of them, those that count among the faults of its scope
-	backed int     // of them, those with an answer to another call since the one before
-	from   record  // of its scope, when the row began
-	of     *record // that record
-	seen   int     // its answers at the latest try
-	leaves bool    // it is the call, not its upstream: its faults count in no circuit
+	alone         int     // tries in a row that have failed outside of an outage
+	of            *record // that has the call among those that fail alone; nil: none
+	first, latest order   // of the row
+	answers       int     // since the row began, to other calls' tries that began after its first one
+	faults        int     // of other calls' tries since then
+	beside        bool    // one of the answers was to a try that began after the latest one
+	backed        int     // tries of the row of which that was true
+	leaves        bool    // it is the call, not its upstream: its faults count in no circuit
 
 	took time.Duration // of the latest try that ended like one at a time limit
 	same int           // how many did in a row, after that time
@@ -66,6 +75,13 @@ func (c *Caller) last() *fault.Error {
 
 // leaves reports whether it is the call that fails, and not its upstream.
 func (c *Caller) leaves() bool { return c.met != nil && c.met.leaves }
+
+// endRow ends the row of tries that have failed alone.
+func (c *Caller) endRow() {
+	if c.met != nil {
+		c.met.unwatch()
+	}
+}
 
 // meet returns what the call has met, to be added to.
 func (c *Caller) meet() *met {
@@ -84,7 +100,7 @@ func (b *Breaker) recordOf(s Scope, now time.Time) *record {
 		b.records = map[Scope]*record{}
 	}
 	if len(b.records) >= maxCircuits {
-		maps.DeleteFunc(b.records, func(_ Scope, r *record) bool { return now.Sub(r.answered) >= acceptedFor })
+		maps.DeleteFunc(b.records, func(_ Scope, r *record) bool { return now.Sub(r.answered) >= acceptedFor && len(r.alone) == 0 })
 	}
 	if len(b.records) >= maxCircuits {
 		return nil
@@ -94,15 +110,28 @@ func (b *Breaker) recordOf(s Scope, now time.Time) *record {
 	return r
 }
 
-// noteAnswer notes an answer to a try; beside: it began while a fault of the upstream was remembered. Only that one tells
-// that the upstream answers others since.
-func (b *Breaker) noteAnswer(s Scope, beside bool, now time.Time) {
-	r := b.recordOf(s, now)
+// noteAnswer notes an answer to a call.
+func (b *Breaker) noteAnswer(s Scope, now time.Time) {
+	if r := b.recordOf(s, now); r != nil {
+		r.answered = now
+	}
+}
+
+// tellAlone tells the calls that fail alone of an answer to another call's try. One to a try from before their own tells
+// nothing: the last answers before an outage come in its course.
+func (b *Breaker) tellAlone(c *Caller) {
+	r := b.records[c.scope]
 	if r == nil {
 		return
 	}
-	if r.answered = now; beside {
-		r.answers++
+	for _, m := range r.alone {
+		if !m.first.before(c.order) {
+			continue
+		}
+		if m.answers++; !m.beside && m.latest.before(c.order) {
+			m.beside = true
+			m.backed++
+		}
 	}
 }
 
@@ -152,7 +181,7 @@ func (b *Breaker) judge(c *Caller, f *fault.Error, now time.Time) *fault.Error {
 	switch {
 	case f.Doubtful:
 		return b.doubt(c.scope, m, f, now)
-	case m.failsAlone(b.recordOf(c.scope, now), f, outage, now):
+	case m.failsAlone(b.recordOf(c.scope, now), f, c.order, outage, now):
 		why = strconv.Itoa(m.alone) + " tries have failed while other requests were answered: it is this one, not the provider"
 	case m.endsAtLimit(f, c.began, now) && !outage:
 		why = strconv.Itoa(m.same) + " tries in a row have ended after the same " + m.took.Round(time.Second).String() + ": a limit on the way ends each"
@@ -166,28 +195,37 @@ func (b *Breaker) judge(c *Caller, f *fault.Error, now time.Time) *fault.Error {
 
 // failsAlone counts a failure, and reports whether the call is to end, since it is the call that fails. In an outage no
 // failure is its own. One with a stated wait is about how much was asked for.
-func (m *met) failsAlone(r *record, f *fault.Error, outage bool, now time.Time) bool {
+func (m *met) failsAlone(r *record, f *fault.Error, began order, outage bool, now time.Time) (ends bool) {
 	passing := fault.Transient.With(fault.Unknown).Has(f.Kind) && (f.Kind != fault.Timeout || f.Code != "")
 	if r == nil || outage || !passing || f.RetryAfter(now) > 0 {
-		m.alone, m.leaves = 0, false
+		m.unwatch()
 		return false
 	}
-	if m.alone == 0 || m.of != r {
-		m.alone, m.mine, m.backed, m.of, m.from, m.seen = 0, 0, 0, r, *r, r.answers
+	if m.of == nil && len(r.alone) < maxAlone {
+		m.of, m.first = r, began
+		r.alone = append(r.alone, m)
 	}
-	m.alone++
-	if r.answers > m.seen {
-		m.backed++
+	if m.of != nil {
+		m.alone, m.latest, m.beside = m.alone+1, began, false
+		usual := (float64(m.faults) + 0.5) / float64(m.answers+m.faults+1)
+		chance := math.Pow(usual, float64(m.alone))
+		m.leaves = m.alone >= aloneToLeave && m.answers >= othersToTell && chance < leaveChance
+		ends = m.leaves && m.alone >= aloneToEnd && chance < endChance && (m.backed >= timesToTell || usual < seldom)
 	}
-	m.seen = r.answers
-	answers, faults := r.answers-m.from.answers, r.faults-m.from.faults-m.mine
-	usual := (float64(faults) + 0.5) / float64(answers+faults+1)
-	chance := math.Pow(usual, float64(m.alone))
-	if m.leaves = m.alone >= aloneToLeave && answers >= othersToTell && chance < leaveChance; !m.leaves {
-		r.faults++
-		m.mine++
+	for _, other := range r.alone {
+		if other != m && !m.leaves {
+			other.faults++
+		}
 	}
-	return m.alone >= aloneToEnd && m.backed >= timesToTell && chance < endChance
+	return ends
+}
+
+// unwatch ends the row of tries that have failed alone.
+func (m *met) unwatch() {
+	if m.of != nil {
+		m.of.alone = slices.DeleteFunc(m.of.alone, func(other *met) bool { return other == m })
+	}
+	m.alone, m.of, m.answers, m.faults, m.backed, m.leaves = 0, nil, 0, 0, 0, false
 }
 
 // endsAtLimit counts a failure, and reports whether so many in a row came after the same time that it is a time limit on
@@ -234,7 +272,7 @@ func (w *Witness) Report(f *fault.Error) *fault.Error {
 	defer b.mu.Unlock()
 	switch now := b.now(); {
 	case f == nil:
-		b.noteAnswer(w.scope, false, now)
+		b.noteAnswer(w.scope, now)
 	case f.Doubtful:
 		return b.doubt(w.scope, &w.met, f, now)
 	}

@@ -98,7 +98,13 @@ func TestSeen_EmbeddingsOutlastARefusalOfWhatWasAnswered(t *testing.T) {
 }
 
 // A call that fails by itself ends while the others are answered at once, and its client is told why.
-func TestSeen_OneBadCallOfAHundred(t *testing.T) {
+func TestSeen_OneBadCallOfAHundred(t *testing.T) { oneBadCall(t, 20*time.Second) }
+
+// So does one of a burst, though none calls after it.
+func TestSeen_OneBadCallOfABurst(t *testing.T) { oneBadCall(t, time.Millisecond) }
+
+// oneBadCall makes a bad call and 99 others so far apart.
+func oneBadCall(t *testing.T, apart time.Duration) {
 	for name, at := range players {
 		synctest.Test(t, func(t *testing.T) {
 			c := at.of(t)
@@ -128,7 +134,7 @@ func TestSeen_OneBadCallOfAHundred(t *testing.T) {
 			})
 			for n := range 99 {
 				all.Go(func() {
-					time.Sleep(time.Duration(n) * 20 * time.Second)
+					time.Sleep(time.Duration(n+1) * apart)
 					begun := time.Now()
 					resp, text, err := w.get(c.path, c.body, "Authorization", "Bearer k")
 					if s := c.see(t, resp, text, err); s.text != goodText || time.Since(begun) > time.Minute {
