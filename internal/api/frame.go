@@ -41,7 +41,8 @@ func (a *API) Decode(f Form, frame []byte) (parts Parts) {
 	case string(data) == "[DONE]", f == Array && string(data) == "]":
 		parts.Add(Part{Kind: EndPart})
 		return parts
-	case f == AWSEvents && isAWSError(frame), len(data) > 0 && data[0] != '{' && (f != Events || len(name) == 0 && isText(data)):
+	case f == AWSEvents && isAWSError(frame), // or llama.cpp's field, which a relay may put into any API
+		f == Events && len(data) > 0 && bytes.HasPrefix(frame, []byte("error:")), len(data) > 0 && data[0] != '{' && (f != Events || len(name) == 0 && isText(data)):
 		parts.Add(Part{Kind: ErrorPart})
 		return parts
 	}

@@ -90,6 +90,7 @@ func TestAPI_HidesErrorThatItsSDKsWouldNotSee(t *testing.T) {
 		{"openai-chat", plain + "\n\n", true},
 		{"gemini", plain + "\n\n", false},
 		{"gemini", `data: {"detail":"no"}` + "\n\n", true},
+		{"gemini", `error: {"code":500,"message":"no"}` + "\n\n", true},
 		{"anthropic", "event: error\ndata: " + typed + "\n\n", false},
 		{"anthropic", "data: " + typed + "\n\n", true},
 		{"openai-responses", "data: " + typed + "\n\n", false},
