@@ -66,7 +66,7 @@ func TestSDK_KeepsItsPatienceInCallsThatAreNotHeld(t *testing.T) {
 				t.Cleanup(provider.Close)
 				address := provider.URL
 				if through {
-					address = inFrontOf(t, provider.URL)
+					address = inFrontOf(t, provider.URL, policy.Patient(), new(atomic.Int64))
 				}
 				began := time.Now()
 				done, _ := n.call(t, name, address, false)
@@ -80,8 +80,8 @@ func TestSDK_KeepsItsPatienceInCallsThatAreNotHeld(t *testing.T) {
 	}
 }
 
-// inFrontOf returns the URL of a gateway at its defaults in front of a provider.
-func inFrontOf(t *testing.T, provider string) string {
+// inFrontOf returns the URL of a gateway in front of a provider, which counts its requests.
+func inFrontOf(t *testing.T, provider string, p policy.Policy, asked *atomic.Int64) string {
 	t.Helper()
 	base, err := url.Parse(provider)
 	if err != nil {
@@ -91,11 +91,14 @@ func inFrontOf(t *testing.T, provider string) string {
 	for i := range upstreams {
 		upstreams[i].Base = base
 	}
-	g, err := gateway.New(gateway.Config{Upstreams: upstreams, Policy: policy.Patient()})
+	g, err := gateway.New(gateway.Config{Upstreams: upstreams, Policy: p})
 	if err != nil {
 		t.Fatalf("new: %v", err)
 	}
-	front := listening(g)
+	front := listening(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		g.ServeHTTP(w, r)
+	}))
 	t.Cleanup(func() {
 		g.Close()
 		front.Close()
