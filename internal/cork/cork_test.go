@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -321,6 +322,42 @@ func BenchmarkConn(b *testing.B) {
 				if _, err := io.ReadFull(server, got); err != nil {
 					b.Fatalf("read: %v", err)
 				}
+			}
+		})
+	}
+}
+
+// sixteens reads at most 16 KB at once.
+type sixteens struct{ io.Reader }
+
+func (r sixteens) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(len(p), 16<<10-9)]) }
+
+func TestConn_BodyGoesOutInLargePieces(t *testing.T) {
+	errRead := errors.New("the client left")
+	for _, tt := range []struct {
+		name   string
+		ends   error // of the body
+		broken error // of each write
+		want   error
+	}{
+		{"whole", io.EOF, nil, nil},
+		{"a body that breaks off", errRead, nil, errRead},
+		{"a connection that is broken", io.EOF, os.ErrDeadlineExceeded, os.ErrDeadlineExceeded},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			k := &kernel{}
+			c := cork.BelowTLS(k)
+			write(t, c, "header ")
+			synctest.Wait()
+			k.broken = tt.broken
+			body := strings.Repeat("body ", 40<<10)
+			n, err := c.ReadFrom(sixteens{io.MultiReader(strings.NewReader(body), iotest.ErrReader(tt.ends))})
+			synctest.Wait()
+			if !errors.Is(err, tt.want) || err == nil && n != int64(len(body)) {
+				t.Errorf("%s: took %d of %d bytes, %v; want %v", tt.name, n, len(body), err, tt.want)
+			}
+			if got := k.text(); tt.broken == nil && (got != "header "+body || len(k.writes) > 5) {
+				t.Errorf("%s: wrote %d of %d bytes in %d writes, want all in their order in at most 5", tt.name, len(got), 7+len(body), len(k.writes))
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -141,21 +142,32 @@ type conn struct {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
+	defer c.wrote()
+	return c.Conn.Write(p)
+}
+
+// ReadFrom implements io.ReaderFrom, for the connection below.
+func (c *conn) ReadFrom(r io.Reader) (int64, error) {
+	defer c.wrote()
+	return io.Copy(c.Conn, r)
+}
+
+// wrote notes a write.
+func (c *conn) wrote() {
 	c.writes.Add(1)
-	if c.armed.CompareAndSwap(false, true) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.waited, c.quiet = 0, 0
-		switch {
-		case c.closed:
-		case c.timer == nil:
-			c.timer = time.AfterFunc(period, c.check)
-		default:
-			c.timer.Reset(period)
-		}
+	if !c.armed.CompareAndSwap(false, true) {
+		return
 	}
-	return n, err
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waited, c.quiet = 0, 0
+	switch {
+	case c.closed:
+	case c.timer == nil:
+		c.timer = time.AfterFunc(period, c.check)
+	default:
+		c.timer.Reset(period)
+	}
 }
 
 func (c *conn) Read(p []byte) (int, error) {

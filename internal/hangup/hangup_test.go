@@ -3,7 +3,10 @@ package hangup_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -15,14 +18,14 @@ import (
 // host is a server, and how often it was dialed. Its connections are pipes.
 type host struct {
 	ip      string
-	refuses bool
-	dials   int
+	refuses atomic.Bool
+	dials   atomic.Int32
 	server  net.Conn // of the last connection
 }
 
 func (h *host) dial(context.Context, string, string) (net.Conn, error) {
-	h.dials++
-	if h.refuses {
+	h.dials.Add(1)
+	if h.refuses.Load() {
 		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 	}
 	client, server := net.Pipe()
@@ -79,7 +82,7 @@ func TestDial_SilentServerThatNoLongerListens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &host{ip: "127.0.0.1"}
 		_, _, ended := asked(t, h)
-		h.refuses = true
+		h.refuses.Store(true)
 		endsAt(t, ended, 50*time.Second, syscall.ECONNRESET) // a look after 20 s, and the grace
 	})
 }
@@ -89,11 +92,11 @@ func TestDial_AnotherProcessListensAgain(t *testing.T) {
 		h := &host{ip: "192.168.1.7"}
 		_, dial, ended := asked(t, h)
 		time.Sleep(time.Second)
-		h.refuses = true
+		h.refuses.Store(true)
 		if _, err := dial(t.Context(), "tcp", "server:8080"); err == nil { // another request
 			t.Error("dial: got a connection, want a refusal")
 		}
-		h.refuses = false
+		h.refuses.Store(false)
 		endsAt(t, ended, 39*time.Second, syscall.ECONNRESET)
 	})
 }
@@ -102,7 +105,7 @@ func TestDial_AnswerWithinTheGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &host{ip: "127.0.0.1"}
 		server, _, ended := asked(t, h)
-		h.refuses = true
+		h.refuses.Store(true)
 		time.Sleep(45 * time.Second)
 		go func() { _, _ = server.Write([]byte("answer")) }()
 		endsAt(t, ended, 0, nil)
@@ -115,8 +118,8 @@ func TestDial_SilentServerThatListens(t *testing.T) {
 		h := &host{ip: "127.0.0.1"}
 		server, _, ended := asked(t, h)
 		time.Sleep(10 * time.Minute)
-		if h.dials > 7 {
-			t.Errorf("dials in ten minutes: got %d, want 7 at most", h.dials)
+		if h.dials.Load() > 7 {
+			t.Errorf("dials in ten minutes: got %d, want 7 at most", h.dials.Load())
 		}
 		go func() { _, _ = server.Write([]byte("answer")) }()
 		endsAt(t, ended, 0, nil)
@@ -127,10 +130,10 @@ func TestDial_ServerOnTheInternet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &host{ip: "198.51.100.7"}
 		server, _, ended := asked(t, h)
-		h.refuses = true
+		h.refuses.Store(true)
 		time.Sleep(30 * time.Minute)
-		if h.dials != 1 {
-			t.Errorf("dials: got %d, want 1: it is not looked at", h.dials)
+		if h.dials.Load() != 1 {
+			t.Errorf("dials: got %d, want 1: it is not looked at", h.dials.Load())
 		}
 		_ = server.Close()
 		if err := <-ended; errors.Is(err, syscall.ECONNRESET) {
@@ -147,10 +150,10 @@ func TestDial_PauseInAnAnswer(t *testing.T) {
 		time.Sleep(time.Second)
 		go func() { _, _ = server.Write([]byte("word")) }()
 		endsAt(t, ended, 0, nil)
-		h.refuses = true
+		h.refuses.Store(true)
 		time.Sleep(30 * time.Minute)
-		if h.dials != 1 {
-			t.Errorf("dials: got %d, want 1: something has come", h.dials)
+		if h.dials.Load() != 1 {
+			t.Errorf("dials: got %d, want 1: something has come", h.dials.Load())
 		}
 	})
 }
@@ -183,10 +186,34 @@ func TestDial_IdleConnectionIsAskedAgain(t *testing.T) {
 		if _, err := c.Write([]byte("request")); err != nil {
 			t.Fatalf("write: %v", err)
 		}
-		h.refuses = true
+		h.refuses.Store(true)
 		ended := make(chan error, 1)
 		go func() {
 			_, err := c.Read(buf)
+			ended <- err
+		}()
+		endsAt(t, ended, 50*time.Second, syscall.ECONNRESET)
+	})
+}
+
+// net/http has the connection read the body of a request.
+func TestDial_BodyIsAWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &host{ip: "127.0.0.1"}
+		c, err := hangup.Dial(h.dial)(t.Context(), "tcp", "server:8080")
+		if err != nil {
+			t.Fatalf("dial: %v", err)
+		}
+		defer c.Close()
+		server := h.server
+		go func() { _, _ = io.ReadFull(server, make([]byte, 7)) }()
+		if n, err := c.(io.ReaderFrom).ReadFrom(strings.NewReader("request")); n != 7 || err != nil {
+			t.Fatalf("write of 7 bytes: got %d, %v", n, err)
+		}
+		h.refuses.Store(true)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.Read(make([]byte, 10))
 			ended <- err
 		}()
 		endsAt(t, ended, 50*time.Second, syscall.ECONNRESET)
