@@ -370,10 +370,12 @@ func (s *stream) breakOff(why, rule string) {
 func (s *stream) note(frame []byte) (sign api.FrameKind) {
 	if s.content {
 		sign = s.dialect.LaterFrameKind(s.form, frame)
+		s.tally.Add(s.dialect, s.form, frame)
 	} else {
-		sign = s.dialect.FrameKind(s.form, frame)
+		var parts api.Parts
+		sign, parts = s.dialect.ReadFrame(s.form, frame)
+		s.tally.AddParts(s.dialect, s.form, frame, &parts)
 	}
-	s.tally.Add(s.dialect, s.form, frame)
 	switch sign {
 	case api.Finish:
 		s.finished = true

@@ -216,11 +216,9 @@ func (c *call) readAhead(resp *http.Response) (*http.Response, error) {
 		s.watch.whole.Store(true)
 	}
 	a := &s.ahead
-	f := c.readWhole(resp, a)
+	f := c.readWhole(resp, s)
 	switch {
 	case f == nil && a.err == io.EOF:
-		s.tally.Add(c.dialect, api.JSON, a.buf)
-		a.ending = c.dialect.Ending(api.JSON, a.buf)
 		if f := emptyFault(s.tally.Output()); !c.accepts(f) {
 			return nil, reject(f, resp, a)
 		}
@@ -256,8 +254,8 @@ func (c *call) accepts(f *fault.Error) bool {
 // readWhole reads an answer that is not streamed to its end, since a part of it is
 // of no use: one that breaks off is tried again. One that is too large to keep is
 // returned as it comes.
-func (c *call) readWhole(resp *http.Response, a *ahead) *fault.Error {
-	limit := maxAhead
+func (c *call) readWhole(resp *http.Response, s *stream) *fault.Error {
+	a, limit := &s.ahead, maxAhead
 	if !mayBeObject(a.buf) {
 		limit = maxErrorBody // a page: no answer
 	}
@@ -268,12 +266,15 @@ func (c *call) readWhole(resp *http.Response, a *ahead) *fault.Error {
 	case a.err != nil && a.err != io.EOF:
 		return c.Faults.Broken(a.err, time.Now())
 	}
-	switch c.dialect.FrameKind(api.JSON, a.buf) {
+	kind, parts := c.dialect.ReadFrame(api.JSON, a.buf)
+	switch kind {
 	case api.Failure:
 		return c.Faults.FromResponse(resp.StatusCode, resp.Header, c.dialect.ErrorText(api.JSON, a.buf), time.Now())
 	case api.Opening:
 		return c.Faults.Broken(nil, time.Now())
 	}
+	s.tally.AddParts(c.dialect, api.JSON, a.buf, &parts)
+	a.ending = c.dialect.EndingOf(&parts)
 	a.release() // the connection is free while the answer is being read
 	resp.ContentLength = int64(len(a.buf))
 	return nil

@@ -21,16 +21,22 @@ const (
 // FrameKind returns what one frame of a stream means. The frame is one of [Form.FrameLen] bytes; in the
 // form JSON it is the body.
 func (a *API) FrameKind(f Form, frame []byte) FrameKind {
+	kind, _ := a.ReadFrame(f, frame)
+	return kind
+}
+
+// ReadFrame returns what a frame means, as FrameKind does, and what it says; of a body that is no answer, nothing.
+func (a *API) ReadFrame(f Form, frame []byte) (kind FrameKind, parts Parts) {
 	if f == JSON {
-		if kind := a.BodyKind(frame); kind != Content {
-			return kind
+		if kind = a.BodyKind(frame); kind != Content {
+			return kind, parts
 		}
 	}
-	parts := a.Decode(f, frame)
+	parts = a.Decode(f, frame)
 	if f == JSON && !parts.fails() {
-		return Content
+		return Content, parts
 	}
-	return parts.frameKind()
+	return parts.frameKind(), parts
 }
 
 // Decode returns what a frame says; in the form JSON it is the body.

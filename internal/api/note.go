@@ -45,6 +45,14 @@ func (a *API) Ending(f Form, frame []byte) (e Ending) {
 		return e
 	}
 	parts := a.Decode(f, frame)
+	return a.EndingOf(&parts)
+}
+
+// EndingOf is Ending for a frame of which has been read what it says.
+func (a *API) EndingOf(parts *Parts) (e Ending) {
+	if a.is.Note == nil {
+		return e
+	}
 	e.Read, e.Usage = true, parts.Usage
 	for i := range parts.n {
 		if p := parts.At(i); p.Kind == StopPart {

@@ -31,10 +31,17 @@ var callStops = []string{`"tool_calls"`, `"function_call"`, `"tool_use"`, `"TOOL
 
 // Add adds a frame of an answer, or a whole one.
 func (t *Tally) Add(a *API, f Form, frame []byte) {
+	if !t.said {
+		parts := a.Decode(f, frame)
+		t.AddParts(a, f, frame, &parts)
+	}
+}
+
+// AddParts adds a frame of which has been read what it says.
+func (t *Tally) AddParts(a *API, f Form, frame []byte, parts *Parts) {
 	if t.said {
 		return
 	}
-	parts := a.Decode(f, frame)
 	for i := range parts.n {
 		p := parts.At(i)
 		if p.Kind != ClosePart || len(p.Text) == 0 {

@@ -16,8 +16,8 @@ import (
 // Each file may become better and the whole still twice as thick: these are the sums that may not grow. A figure is
 // lowered when work has made the house smaller. Raising one is an edit of its line, with the reason in that line.
 const (
-	maxLines        = 102917 // of Go without tests, all modules together; 1,227 since prefill is back, keys are the client's to renew, a memory of the server's is respected, real servers and proxies are read right, errors that no SDK sees are shown, an answer that is none has one definition; 231 since every reader sees the end of an answer and authorities are read again; 221 of internal/hangup, which leaves a local server that stops without a word; 490 since heartbeats are no signs of life and what the gateway has just seen counts; 97 since breakers and limits read what fleets are told themselves; 20 of comments where two pieces of code became one; 174 since answers that are less than they look are noted; 331 since Gemini's are resumed at checkpoints; 42 since a bad call of a burst ends; 35 since bodies without TLS go out in large pieces
-	maxMainLines    = 97424  // of them, those of the module that people import
+	maxLines        = 102941 // of Go without tests, all modules together; 1,227 since prefill is back, keys are the client's to renew, a memory of the server's is respected, real servers and proxies are read right, errors that no SDK sees are shown, an answer that is none has one definition; 231 since every reader sees the end of an answer and authorities are read again; 221 of internal/hangup, which leaves a local server that stops without a word; 490 since heartbeats are no signs of life and what the gateway has just seen counts; 97 since breakers and limits read what fleets are told themselves; 20 of comments where two pieces of code became one; 174 since answers that are less than they look are noted; 331 since Gemini's are resumed at checkpoints; 42 since a bad call of a burst ends; 59 since bodies without TLS go out in large pieces and a frame is decoded once before content
+	maxMainLines    = 97448  // of them, those of the module that people import
 	maxPackages     = 102    // seven folders of APIs in place of two rooms; with a file that is no test, all modules together; test/beside and test/proxies are two
 	maxPackageLines = 4000
 )
@@ -26,7 +26,7 @@ const (
 var larger = map[string]int{
 	"conversation":          4746, // the log, the runner and the supervisor of turns
 	"gateway":               7477, // the five stations of a request are not apart yet; ends that every reader sees, authorities that are read again
-	"internal/api":          5071, // usages and reasons to stop that classify and limits read elsewhere, requests beside an agent's turn; what asks and answers alike at every API, and what writes an answer
+	"internal/api":          5092, // usages and reasons to stop that classify and limits read elsewhere, requests beside an agent's turn; what asks and answers alike at every API, and what writes an answer
 	"internal/terminal/tui": 5413, // screen and plain terminal
 }
 
