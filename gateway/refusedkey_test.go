@@ -155,6 +155,7 @@ func TestRefusedKey_CallThatHasJoinedIsNotToldToStop(t *testing.T) {
 					t.Errorf("got %d %v %q, error %v; want the 401 without X-Should-Retry", resp.StatusCode, resp.Header, text, err)
 				}
 			})
+			synctest.Wait() // the first one waits, and the second joins it
 		}
 		all.Wait()
 		if len(p.keys) != 2 {
