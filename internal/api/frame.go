@@ -47,8 +47,8 @@ func (a *API) Decode(f Form, frame []byte) (parts Parts) {
 	case string(data) == "[DONE]", f == Array && string(data) == "]":
 		parts.Add(Part{Kind: EndPart})
 		return parts
-	case f == AWSEvents && isAWSError(frame), // or llama.cpp's field, which a relay may put into any API
-		f == Events && len(data) > 0 && bytes.HasPrefix(frame, []byte("error:")), len(data) > 0 && data[0] != '{' && (f != Events || len(name) == 0 && isText(data)):
+	case f == AWSEvents && isAWSError(frame), f == Events && len(data) > 0 && isErrorField(frame),
+		len(data) > 0 && data[0] != '{' && (f != Events || len(name) == 0 && isText(data)):
 		parts.Add(Part{Kind: ErrorPart})
 		return parts
 	}
@@ -76,6 +76,9 @@ func (a *API) ErrorText(f Form, frame []byte) []byte {
 	return frame
 }
 
+// isErrorField reports whether an event is llama.cpp's field error, which a relay may put into any API.
+func isErrorField(frame []byte) bool { return bytes.HasPrefix(frame, []byte("error:")) }
+
 // isText reports whether the data of an event is a page or another text, which is no answer. A single word may say that
 // the server is at work.
 func isText(data []byte) bool {
@@ -93,7 +96,7 @@ func (a *API) HidesError(f Form, frame []byte) bool {
 	switch stated := len(data) > 0 && data[0] == '{' && !IsEmpty(Member(data, "error")); {
 	case bytes.HasPrefix(frame, []byte("{")): // only Google's SDKs see JSON among events
 		return !a.is.Arrays || !stated
-	case bytes.HasPrefix(frame, []byte("error:")):
+	case isErrorField(frame):
 		return true
 	case a.is.SeesError != nil:
 		return !a.is.SeesError(name, data)

@@ -31,7 +31,7 @@ type Bounds struct {
 	Size    int // bytes of the request
 }
 
-// Ending is what an answer states at its end; zero: the end has not come, or the API has no notes.
+// Ending is what an answer states at its end; zero: that has not been read.
 type Ending struct {
 	Read    bool
 	Stopped bool // it says why it has ended
@@ -50,9 +50,6 @@ func (a *API) Ending(f Form, frame []byte) (e Ending) {
 
 // EndingOf is Ending for a frame of which has been read what it says.
 func (a *API) EndingOf(parts *Parts) (e Ending) {
-	if a.is.Note == nil {
-		return e
-	}
 	e.Read, e.Usage = true, parts.Usage
 	for i := range parts.n {
 		if p := parts.At(i); p.Kind == StopPart {

@@ -69,7 +69,7 @@ func (a *Completion) forgetCheckpoints() {
 
 // awaitsCheckpoint reports whether a frame is of no use: the answer is resumed at checkpoints only, and none has come.
 func (a *Completion) awaitsCheckpoint(frame []byte) bool {
-	if !a.Lossless || a.resumption.token != nil || a.resumption.api == nil {
+	if !a.Lossless || a.resumption.token != nil || !a.HasCheckpoints() {
 		return false
 	}
 	_, data := Payload(a.form, frame)

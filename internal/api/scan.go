@@ -6,8 +6,8 @@ import (
 )
 
 // RequestScanner finds what a request's body says about the answer: the top-level members model and stream, those that
-// lean on the server's memory, and those that bound it. It takes the body in parts, so that no body has to be in memory whole. The zero
-// RequestScanner is ready, for an API whose server has no memory.
+// lean on the server's memory, and those that bound it. It takes the body in parts, so that no body has to be in memory
+// whole. The zero RequestScanner is ready, for an API whose server has no memory and whose requests state no bounds.
 type RequestScanner struct {
 	memory map[string]func(value []byte) bool // of the API's Definition
 	noted  map[string]func(*Bounds, []byte)   // its Bounds
