@@ -154,7 +154,8 @@ func (c *Caller) permit() (retry.Permit, error) {
 		c.breaker.withdraw(c)
 		return nil, retry.ErrGivenUp
 	case f != nil:
-		c.shared, c.meet().last = nil, f
+		m := c.meet()
+		c.shared, m.last, m.shared = nil, f, true
 		return nil, f
 	}
 	c.breaker.begun++

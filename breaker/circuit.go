@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	maxCooldown = 15 * time.Minute // a stated wait keeps all calls away for no longer than this
-	maxCircuits = 1024             // that are remembered without callers
+	maxCooldown  = 15 * time.Minute // a stated wait keeps all calls away for no longer than this
+	maxCircuits  = 1024             // that are remembered without callers
+	chanceOutage = 5 * time.Second  // so long an outage may come of refusals that each call meets by itself
 )
 
 // level says how much of an upstream a circuit takes in. The zero level is the
@@ -253,10 +254,16 @@ func (ci *circuit) coolDown(wait time.Duration, now time.Time) {
 // coolsDown reports whether the upstream has asked for no calls at this moment.
 func (ci *circuit) coolsDown(now time.Time) bool { return now.Round(0).Before(ci.cooldown) }
 
+// lasts reports whether the outage has lasted for longer than an upstream answers no call by chance, where it answers each
+// call at its third try for example.
+func (ci *circuit) lasts(now time.Time) bool {
+	return ci.open && ci.faults > 0 && now.Sub(ci.firstFault) >= chanceOutage
+}
+
 // sharedFault returns the fault for a call that shares it, with what is left of
 // a stated wait.
 func (ci *circuit) sharedFault(now time.Time) *fault.Error {
 	f := *ci.latest
-	f.Wait = max(0, ci.resetAt.Sub(now.Round(0)))
+	f.Wait, f.Outage = max(0, ci.resetAt.Sub(now.Round(0))), ci.lasts(now)
 	return &f
 }

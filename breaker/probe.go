@@ -14,6 +14,8 @@ const (
 	silentLimit  = time.Minute            // the same where the outage is a silence: the next one would be as silent
 	refusalLimit = time.Second            // a refusal after a stated wait comes sooner than this
 	youngOutage  = 10 * time.Second       // so long a probe that is not refused at once ends an outage, see nextPresumption
+	few          = 5                      // so few calls probe often enough by their own schedules
+	longWait     = 3 * time.Second        // while they sleep for less than this on average
 	candidates   = 8                      // sleeping calls that are looked at for an early probe
 )
 
@@ -141,7 +143,7 @@ func (ci *circuit) nextEarlyProbe(now time.Time) time.Time {
 		return time.Time{}
 	}
 	all := float64(n) / ci.share(ci.sleeping.n) // in the fleet
-	if all < 2 {
+	if all < 2 || all < few && ci.sleeping.sum/n < longWait {
 		return time.Time{}
 	}
 	last := ci.probedAt

@@ -38,10 +38,22 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) *fault.Error 
 		c.meet().last = &bare
 		if f = b.judge(c, f, now); !c.leaves() {
 			b.failure(c, &bare, now)
+			f = b.inOutage(c, f, now)
 		}
 	}
 	b.endProbe(c, now)
 	return f
+}
+
+// inOutage returns the fault of a call that has shared others' before as part of the outage, if there is one that lasts.
+func (b *Breaker) inOutage(c *Caller, f *fault.Error, now time.Time) *fault.Error {
+	ci := b.outage(c)
+	if ci == nil || !ci.lasts(now) || !c.met.shared || levelOf(f) == none {
+		return f
+	}
+	part := *f
+	part.Outage = true
+	return &part
 }
 
 // Recall counts the fault that a call met in an earlier process, which had no answer since. Nothing is counted once a call

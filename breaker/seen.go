@@ -50,6 +50,7 @@ type record struct {
 // met is what a call has met.
 type met struct {
 	last   *fault.Error // the latest fault, its own or another call's
+	shared bool         // another call's among them
 	doubts int          // refusals that were doubted
 
 	alone         int     // tries in a row that have failed outside of an outage

@@ -36,6 +36,8 @@ type Error struct {
 	Doubted  int    `json:",omitzero"` // how many such refusals the call has had: it is worth another try soon, whatever its kind; 0: it is not
 	Why      string `json:",omitzero"` // what other tries show about it, in words that follow Error's; "": nothing
 
+	Outage bool `json:"-"` // the upstream has answered none of the calls that share a breaker, for longer than by chance
+
 	Guessed   bool   `json:",omitzero"` // the kind is inferred from the wording; false: a table, a status or a type states it
 	RequestID string `json:",omitzero"` // the provider's id of the request, for its support
 	Provider  string `json:",omitzero"` // the provider's name, set by the caller; ""

@@ -400,6 +400,27 @@ func TestNextShared_CostsNoRetry(t *testing.T) {
 	}
 }
 
+// In an outage that lasts, a call ends when it would have ended alone.
+func TestNextShared_EndsWithTheScheduleInAnOutage(t *testing.T) {
+	now := time.Unix(1000, 0)
+	for _, own := range []bool{false, true} {
+		var r policy.Run
+		var v policy.Verdict
+		tries := 0
+		for v.Stop == "" {
+			busy := &fault.Error{Kind: fault.Overloaded, Outage: tries >= 2}
+			if tries++; own && tries > 3 {
+				r, v = policy.Simple().Next(r, busy, false, now, 0)
+			} else {
+				r, v = policy.Simple().NextShared(r, busy, now, 0)
+			}
+		}
+		if tries != 4 || v.Stop != policy.Exhausted {
+			t.Errorf("the last try its own %v: %s after %d tries, want exhausted after 4", own, v.Stop, tries)
+		}
+	}
+}
+
 func TestPolicy_DoubtedRefusalIsTriedSoonOrFinal(t *testing.T) {
 	doubted := func(k fault.Kind, n int) fault.Error { return fault.Error{Kind: k, Doubted: n} }
 	const s = time.Second

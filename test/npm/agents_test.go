@@ -218,9 +218,9 @@ func TestAgents_StopAfterAGiveUp(t *testing.T) {
 		if got.answered || again > further {
 			t.Errorf("answered: %v, %d requests after the give-up, want at most %d: %s", got.answered, again, further, got.words())
 		}
-		// simple has three retries. While two calls wait, the circuit probes for both, beside their tries.
+		// simple has three retries. While two calls wait, the circuit probes for both once, beside their tries.
 		const each = 4
-		if most := int64(each*(1+a.beside) + each - 1); tries > most {
+		if most := int64(each*(1+a.beside) + a.beside); tries > most {
 			t.Errorf("%d requests reached the provider, want at most %d: it was held a second time", tries, most)
 		}
 	})
