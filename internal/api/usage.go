@@ -10,33 +10,26 @@ type Charged struct{ Input, Written, Hour, Cached, Output float64 }
 
 // usageFields are the members of the APIs' usages.
 var usageFields = [...]struct {
-	name string
-	with func(Charged, float64) Charged
+	with  func(Charged, float64) Charged
+	names []string
 }{
-	{`"input_tokens":`, func(u Charged, n float64) Charged { u.Input = n; return u }},
-	{`"prompt_tokens":`, func(u Charged, n float64) Charged { u.Input = n; return u }},
-	{`"promptTokenCount":`, func(u Charged, n float64) Charged { u.Input = n; return u }},
-	{`"inputTokens":`, func(u Charged, n float64) Charged { u.Input = n; return u }},
-	{`"cache_creation_input_tokens":`, func(u Charged, n float64) Charged { u.Written = n; return u }},
-	{`"cache_read_input_tokens":`, func(u Charged, n float64) Charged { u.Cached = n; return u }},
-	{`"output_tokens":`, func(u Charged, n float64) Charged { u.Output = n; return u }},
-	{`"completion_tokens":`, func(u Charged, n float64) Charged { u.Output = n; return u }},
-	{`"candidatesTokenCount":`, func(u Charged, n float64) Charged { u.Output = n; return u }},
-	{`"outputTokens":`, func(u Charged, n float64) Charged { u.Output = n; return u }},
+	{func(u Charged, n float64) Charged { u.Input = n; return u }, []string{`"input_tokens":`, `"prompt_tokens":`, `"promptTokenCount":`, `"inputTokens":`}},
+	{func(u Charged, n float64) Charged { u.Written = n; return u }, []string{`"cache_creation_input_tokens":`}},
+	{func(u Charged, n float64) Charged { u.Cached = n; return u }, []string{`"cache_read_input_tokens":`}},
+	{func(u Charged, n float64) Charged { u.Output = n; return u }, []string{`"output_tokens":`, `"completion_tokens":`, `"candidatesTokenCount":`, `"outputTokens":`}},
 }
 
-// hourField is in an object of its own in the usage, beside the same of five minutes.
-var hourField = []byte(`"ephemeral_1h_input_tokens":`)
-
-// usageMark begins a usage in all of the APIs, and usageSize is where it ends at the latest.
-var usageMark = []byte(`"usage`)
-
-const usageSize = 1 << 10
+// A usage begins with usageMark in all of the APIs, and ends within usageSize. hourField is in an object of its own in it.
+const (
+	usageMark = `"usage`
+	usageSize = 1 << 10
+	hourField = `"ephemeral_1h_input_tokens":`
+)
 
 // Scan looks for usages in a part of an answer of any API. The later ones hold.
 func (u *Charged) Scan(part []byte) {
 	for {
-		at := bytes.Index(part, usageMark)
+		at := bytes.Index(part, []byte(usageMark))
 		if at < 0 {
 			return
 		}
@@ -56,23 +49,30 @@ func (u *Charged) Scan(part []byte) {
 // read reads one usage. What it does not state stays as it is.
 func (u *Charged) read(object []byte) {
 	found := *u
-	if at := bytes.Index(object, hourField); at >= 0 {
-		if n, ok := leadingNumber(object[at+len(hourField):]); ok {
-			found.Hour = n
-		}
+	if n, ok := member(object, hourField); ok {
+		found.Hour = n
 	}
 	var room [usageSize]byte
 	object = withoutInner(room[:0], object)
 	found.Input -= found.Written
 	for _, f := range usageFields {
-		if at := bytes.Index(object, []byte(f.name)); at >= 0 {
-			if n, ok := leadingNumber(object[at+len(f.name):]); ok {
+		for _, name := range f.names {
+			if n, ok := member(object, name); ok {
 				found = f.with(found, n)
 			}
 		}
 	}
 	found.Input += found.Written
 	*u = found
+}
+
+// member returns the number behind a member's name; false: it is not there.
+func member(object []byte, name string) (float64, bool) {
+	at := bytes.Index(object, []byte(name))
+	if at < 0 {
+		return 0, false
+	}
+	return leadingNumber(object[at+len(name):])
 }
 
 // withoutInner appends an object up to its end, without the objects in it.

@@ -77,7 +77,8 @@ func (p *Peer) MayBeGateway(to *url.URL) bool {
 	case isOther:
 		return false
 	}
-	return !isProvider(to)
+	return !strings.HasPrefix(to.Host, "bedrock-runtime") &&
+		!slices.ContainsFunc(providers, func(end string) bool { return strings.HasSuffix(to.Host, end) })
 }
 
 // Note notes what a response shows. An error without the header of a gateway may be that of a proxy on the way.
@@ -93,15 +94,13 @@ func (p *Peer) Note(resp *http.Response) {
 	}
 }
 
-// isProvider reports whether a provider serves its API at an address.
-func isProvider(to *url.URL) bool {
-	switch host := to.Host; host {
-	case "api.anthropic.com", "api.openai.com", "api.cohere.com", "127.0.0.1:11434", "localhost:11434", "127.0.0.1:1234", "localhost:1234":
-		return true
-	default:
-		return strings.HasPrefix(host, "bedrock-runtime") || strings.HasSuffix(host, ".googleapis.com") ||
-			strings.HasSuffix(host, ".openai.azure.com") || strings.HasSuffix(host, ".services.ai.azure.com")
-	}
+// providers are the ends of the hosts at which providers and local servers serve their APIs.
+var providers = []string{
+	"api.anthropic.com", "api.openai.com", "chatgpt.com", ".googleapis.com", ".openai.azure.com", ".services.ai.azure.com",
+	"api.cohere.com", "openrouter.ai", "api.mistral.ai", "api.groq.com", "api.deepseek.com", "api.x.ai", "api.together.ai", "api.together.xyz",
+	"api.fireworks.ai", "api.cerebras.ai", "api.perplexity.ai", "router.huggingface.co", "api.moonshot.ai", "api.z.ai", "dashscope.aliyuncs.com",
+	"api.nvidia.com", "models.github.ai", ".githubcopilot.com", "ai-gateway.vercel.sh", "gateway.ai.cloudflare.com", "ollama.com",
+	"127.0.0.1:11434", "localhost:11434", "127.0.0.1:1234", "localhost:1234",
 }
 
 // Accepted reports whether the client of a request can read a preamble.

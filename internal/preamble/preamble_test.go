@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -158,5 +159,38 @@ func TestCaller_HoldEndsWithTheBudget(t *testing.T) {
 			}
 			<-done
 		})
+	}
+}
+
+// What is for gateways goes to an address that may be one, and to a provider's own only once it has shown that it is.
+func TestPeer_ProvidersGetNoHeadersForGateways(t *testing.T) {
+	shows := func(status int, call string) *http.Response {
+		resp := &http.Response{StatusCode: status, Header: http.Header{}}
+		if call != "" {
+			resp.Header[preamble.Call] = []string{call}
+		}
+		return resp
+	}
+	for address, maybe := range map[string]bool{
+		"https://api.anthropic.com": false, "https://bedrock-runtime.us-east-1.amazonaws.com": false, "https://openrouter.ai/api": false,
+		"https://mine.openai.azure.com": false, "https://us-east5-aiplatform.googleapis.com": false, "http://127.0.0.1:11434": false,
+		"https://llm.example.com": true, "http://127.0.0.1:8080": true, "https://balancer-1.us-east-1.elb.amazonaws.com": true,
+	} {
+		to, err := url.Parse(address)
+		if err != nil {
+			t.Fatalf("parse: %v", err)
+		}
+		var p preamble.Peer
+		if got := p.MayBeGateway(to); got != maybe {
+			t.Errorf("%s, before its first answer: %v, want %v", address, got, maybe)
+		}
+		for _, step := range []struct {
+			answer *http.Response
+			want   bool
+		}{{shows(503, ""), maybe}, {shows(200, ""), false}, {shows(200, "7"), true}, {shows(502, ""), true}} {
+			if p.Note(step.answer); p.MayBeGateway(to) != step.want {
+				t.Errorf("%s, after %d with %v: want %v", address, step.answer.StatusCode, step.answer.Header, step.want)
+			}
+		}
 	}
 }
