@@ -69,11 +69,11 @@ func (n Network) Standard(connect time.Duration) *http.Transport {
 // standard is Standard with the authorities that are trusted; nil: the system's.
 func (n Network) standard(connect time.Duration, roots *x509.CertPool) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.ReadBufferSize = 16 << 10 // an answer that is there is read at once, and so it is written
 	t.DialContext = hangup.Dial(cork.Dial((&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext))
 	t.TLSHandshakeTimeout = connect
 	t.DisableCompression = true
-	t.MaxIdleConns = 0
-	t.MaxIdleConnsPerHost = 256
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
 	t.Proxy, t.OnProxyConnectResponse = n.proxy(), connectRefused
 	if roots != nil {
 		t.TLSClientConfig = &tls.Config{RootCAs: roots}
