@@ -92,6 +92,7 @@ type circuit struct {
 	resetAt      time.Time    // the end of the wait that the latest fault asks for
 	changed      time.Time    // when a try has told something last
 	answered     time.Time    // when it was proved last that it is not down
+	presumedAt   time.Time    // when it was closed because a probe was not refused; zero: something was answered since
 	cooldown     time.Time    // no call is sent until then; by the wall clock
 	cooldownFrom order        // the latest try that had begun by then
 
@@ -107,6 +108,7 @@ type circuit struct {
 	suspected  time.Time // another has told of an outage, and this one is answered; zero: none has
 	hintedAt   time.Time // when an answer was told of last, or a probe sent because of one
 
+	took          time.Duration // the try that met the latest fault
 	earlyRetryAt  time.Time     // when the latest was sent
 	earlyRetryGap time.Duration // between two of them, as those before have fared; 0: as little as may be
 

@@ -39,7 +39,7 @@ func (ci *circuit) advance(now time.Time) {
 		}
 	}
 	if ci.presumedAnswered(now) {
-		ci.breaker.release(ci.recover(momentOf(now), now), ci.key, now)
+		ci.breaker.release(ci.presume(momentOf(now), now), ci.key, now)
 	}
 	for ci.open && ci.awaitingProbe.n > 0 && ci.mayProbe(now) && !ci.probeDue(now).After(now) {
 		c := ci.nextProbe(&ci.awaitingProbe)
@@ -69,10 +69,20 @@ func (ci *circuit) nextPresumption() time.Time {
 	case ci.probe == nil:
 	case ci.statedWait():
 		return ci.probedAt.Add(refusalLimit)
-	case ci.outageFrom != 0 && ci.outageFrom.age(ci.probedAt) < youngOutage:
-		return ci.probedAt.Add(max(refusalLimit, ci.cohort.longestRefusal()))
+	case ci.open && ci.silences == 0 && ci.age() < youngOutage:
+		if after := max(refusalLimit, ci.cohort.longestRefusal(), 2*ci.took); after < ci.probeLimit() {
+			return ci.probedAt.Add(after)
+		}
 	}
 	return time.Time{}
+}
+
+// age returns how old the outage was when the latest probe began: since all tries are refused, if that is certain.
+func (ci *circuit) age() time.Duration {
+	if ci.outageFrom != 0 {
+		return ci.outageFrom.age(ci.probedAt)
+	}
+	return ci.probedAt.Sub(ci.firstFault)
 }
 
 // statedWait reports whether a stated wait has opened the circuit, or keeps it

@@ -119,6 +119,14 @@ func (b *Breaker) success(c *Caller, now time.Time) {
 // recover closes the circuit after a try was answered, and returns the calls that waited for that.
 func (ci *circuit) recover(began moment, now time.Time) (free []*Caller) {
 	ci.answered = now
+	free = ci.presume(began, now)
+	ci.presumedAt = time.Time{}
+	return free
+}
+
+// presume is recover for a try that will be answered: nothing is proved so far.
+func (ci *circuit) presume(began moment, now time.Time) (free []*Caller) {
+	ci.presumedAt = now
 	ci.cohort.answer(began)
 	switch {
 	case ci.open:
@@ -232,13 +240,14 @@ func (ci *circuit) opens(c *Caller, row int, certain bool) bool {
 
 // row returns how many faults there were in a row, and whether that many of the latest tries were refused, and none beside
 // them accepted, that it is certainly an outage. From then on answers to tries from before say nothing. An answer
-// interrupts a row. While none comes, so does a try that was accepted since the row began: its answer takes long.
+// interrupts a row. While none comes, so does a try that was accepted since the row began: its answer takes long. Just after
+// one that was only presumed, refusals count once the tries beside them can have been refused as well.
 func (ci *circuit) row(now time.Time) (faults int, certain bool) {
 	n, first, accepted := ci.cohort.row()
 	if certain = n >= ci.recent.certain(n); certain && ci.outageFrom == 0 {
 		ci.outageFrom = first
 	}
-	if accepted != 0 && now.Sub(ci.answered) >= slowAnswers && momentOf(ci.firstFault).before(accepted) {
+	if now.Sub(ci.presumedAt) < youngOutage || accepted != 0 && now.Sub(ci.answered) >= slowAnswers && momentOf(ci.firstFault).before(accepted) {
 		return n, certain
 	}
 	return ci.faults, certain
@@ -273,7 +282,7 @@ func (ci *circuit) count(c *Caller, f *fault.Error, now time.Time) {
 	}
 	ci.cohort.refuse(c.began, momentOf(now))
 	ci.changed = now
-	ci.latest, ci.resetAt = f, now.Add(f.RetryAfter(now)).Round(0)
+	ci.latest, ci.took, ci.resetAt = f, c.began.age(now), now.Add(f.RetryAfter(now)).Round(0)
 }
 
 // probeFault shares a probe's fault with the calls that wait for its outcome.
