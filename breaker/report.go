@@ -47,12 +47,13 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) *fault.Error 
 
 // inOutage returns the fault of a call that has shared others' before as part of the outage, if there is one that lasts.
 func (b *Breaker) inOutage(c *Caller, f *fault.Error, now time.Time) *fault.Error {
-	ci := b.outage(c)
-	if ci == nil || !ci.lasts(now) || !c.met.shared || levelOf(f) == none {
+	part := *f
+	if ci := b.outage(c); ci != nil && c.met.shared && levelOf(f) != none {
+		part.InRow = ci.inRow(now)
+	}
+	if part.InRow == 0 {
 		return f
 	}
-	part := *f
-	part.Outage = true
 	return &part
 }
 

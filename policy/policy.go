@@ -85,9 +85,9 @@ func (p Policy) Next(r Run, f *fault.Error, committed bool, now time.Time, rando
 // sharingTime is for how much longer than its own waits in all a call shares the faults of others at the most.
 const sharingTime = time.Minute
 
-// NextShared is Next for a try that another call has made. It costs this one time, and none of its Retries, unless the
-// fault is part of an Outage: there a call ends when it would have ended alone. One that has only shared faults for as
-// long as all its own waits and a minute ends as well.
+// NextShared is Next for a try that another call has made. It costs this one time, and none of its Retries, unless as
+// many tries have failed InRow in an outage: there a call ends when it would have ended alone. One that has only shared
+// faults for as long as all its own waits and a minute ends as well.
 func (p Policy) NextShared(r Run, f *fault.Error, now time.Time, random float64) (Run, Verdict) {
 	r.Tries++
 	r.Shared++
@@ -99,10 +99,6 @@ func (p Policy) NextShared(r Run, f *fault.Error, now time.Time, random float64)
 	}
 	return p.next(r, f, now, random)
 }
-
-// spentInAll reports whether a run has had as many tries as the policy has, with those that it has shared. That ends it
-// in an outage, in which its own would have failed as well.
-func (p Policy) spentInAll(r Run) bool { return p.Retries != Unlimited && r.Tries-r.Free > p.Retries }
 
 // allWaits adds up the waits before all retries, with jitter at its longest, as far as the horizon.
 func (p Policy) allWaits() time.Duration {
@@ -121,7 +117,7 @@ func (p Policy) next(r Run, f *fault.Error, now time.Time, random float64) (Run,
 	switch {
 	case !p.retries(f, now):
 		return r, Verdict{Stop: Final}
-	case r.Tries > p.Limit(r, f) || f.Outage && p.spentInAll(r):
+	case r.Tries > p.Limit(r, f), f.InRow > p.Retries && r.Tries-r.Free > p.Retries: // with its own tries it would fare no better
 		return r, Verdict{Stop: Exhausted}
 	}
 	v := Verdict{Wait: p.Backoff.At(p.step(r), random)}

@@ -400,23 +400,23 @@ func TestNextShared_CostsNoRetry(t *testing.T) {
 	}
 }
 
-// In an outage that lasts, a call ends when it would have ended alone.
+// In an outage that lasts, a call ends when it would have ended alone, once as many tries have failed in a row.
 func TestNextShared_EndsWithTheScheduleInAnOutage(t *testing.T) {
 	now := time.Unix(1000, 0)
-	for _, own := range []bool{false, true} {
+	for _, tt := range []struct{ own, inRow, tries int }{{0, 4, 4}, {1, 4, 4}, {0, 3, 19}, {1, 3, 7}} {
 		var r policy.Run
 		var v policy.Verdict
 		tries := 0
-		for v.Stop == "" {
-			busy := &fault.Error{Kind: fault.Overloaded, Outage: tries >= 2}
-			if tries++; own && tries > 3 {
+		for now := now; v.Stop == ""; now = now.Add(v.Wait) {
+			busy := &fault.Error{Kind: fault.Overloaded, InRow: tt.inRow}
+			if tries++; tt.own > 0 && tries > 3 {
 				r, v = policy.Simple().Next(r, busy, false, now, 0)
 			} else {
 				r, v = policy.Simple().NextShared(r, busy, now, 0)
 			}
 		}
-		if tries != 4 || v.Stop != policy.Exhausted {
-			t.Errorf("the last try its own %v: %s after %d tries, want exhausted after 4", own, v.Stop, tries)
+		if tries != tt.tries || v.Stop != policy.Exhausted {
+			t.Errorf("%d in a row, the last its own %v: %s after %d tries, want exhausted after %d", tt.inRow, tt.own > 0, v.Stop, tries, tt.tries)
 		}
 	}
 }

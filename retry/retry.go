@@ -73,8 +73,8 @@ func (t Try) Recovered() bool { return t.Fault == nil && t.Run.Tries > 0 }
 type Breaker interface {
 	// Acquire is called before a try. It permits the try, or blocks while another
 	// caller probes the upstream. A *fault.Error is a shared failure: it costs this
-	// call time and none of its retries, except in an Outage, where its own would have
-	// failed as well. Any other error ends the run, while the context lasts.
+	// call time and none of its retries, until as many have failed InRow in an outage.
+	// Any other error ends the run, while the context lasts.
 	Acquire(context.Context) (Permit, error)
 	// Wait sleeps for the duration, or returns early because the upstream is back
 	// or on command. Its error ends the run, except ErrEarlyProbe.
