@@ -25,11 +25,10 @@ type burst struct {
 // burstCall is a call of a burst.
 type burstCall struct {
 	at, takes time.Duration
-	fails     int // so many tries fail whatever the upstream does
+	fails     int // how many tries fail whatever the upstream does
 }
 
-// atOnce returns calls that begin a millisecond after each other. The answers of the first one take so long, and those of
-// each other so much longer.
+// atOnce returns n calls that begin a millisecond apart. Each try of call i lasts takes + i*more.
 func atOnce(n int, takes, more time.Duration) (all []burstCall) {
 	for i := range n {
 		all = append(all, burstCall{at: time.Duration(i) * time.Millisecond, takes: takes + time.Duration(i)*more})

@@ -229,8 +229,8 @@ func (m *met) unwatch() {
 	m.alone, m.of, m.answers, m.faults, m.backed, m.leaves = 0, nil, 0, 0, 0, false
 }
 
-// endsAtLimit counts a failure, and reports whether so many in a row came after the same time that it is a time limit on
-// the way that ends each try. began is when the try did; zero: that is not known.
+// endsAtLimit counts a failure, and reports whether enough tries in a row have failed after the same time to show a
+// time limit on the way to the upstream. began is when the try began; zero: unknown.
 func (m *met) endsAtLimit(f *fault.Error, began moment, now time.Time) bool {
 	limit := f.Kind == fault.UpstreamTimeout && f.Status != 0 || errors.Is(f.Err, io.EOF) || errors.Is(f.Err, io.ErrUnexpectedEOF)
 	took := began.age(now)

@@ -107,7 +107,7 @@ func (u *someFail) call(ctx context.Context, b *breaker.Breaker, n int) (tries i
 	return u.asked[n], err
 }
 
-// Without the rule the call goes on for eight hours, and each outage that it seems to show holds back the others.
+// Without the rule the call takes eight hours, and each outage that it seems to show holds back the others.
 func TestBreaker_OneBadCallOfAHundredEnds(t *testing.T) {
 	for _, bad := range []*fault.Error{
 		errBroken, errBusy,

@@ -20,8 +20,8 @@ import (
 //
 // A wait that is in progress is reported as it stands. What passes by is heard from when Attach returns: to
 // see all of a turn, attach before it is begun. The sequence is for ranging over once. It listens until ctx
-// ends, even if it is not ranged over. The error is last: ErrNotFound, a damaged log, or that of the store;
-// the end of ctx is none.
+// ends, even if it is not ranged over. An error comes last: ErrNotFound, a damaged log, or the store's error.
+// The end of ctx is not an error.
 func (r *Runner) Attach(ctx context.Context, conversation string, after int64) iter.Seq2[wire.Event, error] {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &reader{runner: r, id: conversation, after: after}

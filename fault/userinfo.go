@@ -25,9 +25,8 @@ func scrubUserInfo(s string) string {
 // maxAuthority is how far into a URL its host is looked for, in bytes.
 const maxAuthority = 512
 
-// userInfo returns where the user information to mask is in a URL without its scheme; from and to are 0 if
-// there is none. A password may contain an unescaped slash. An "@" that begins a path element is not part
-// of the authority.
+// userInfo returns where a URL without its scheme has user information to mask; from and to are 0 if nowhere.
+// A password may contain an unescaped slash. An "@" that begins a path element is not part of the authority.
 func userInfo(url string) (from, to int) {
 	url = url[:min(len(url), maxAuthority)]
 	if end := strings.IndexAny(url, " \t\r\n\"'`<>"); end >= 0 {

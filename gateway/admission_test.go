@@ -27,8 +27,8 @@ func rates(t *testing.T, s string) []simulator.Rate {
 	return all
 }
 
-// Three times as many requests as the provider allows are all answered, none of them in vain, and each session gets
-// its share.
+// Three times as many requests as the provider allows are all answered, none is refused, and each session gets its
+// share.
 func TestAdmission_ThreeTimesTheLimit(t *testing.T) {
 	for _, tt := range []struct {
 		name, path, body, limits string
@@ -220,7 +220,7 @@ func TestAdmission_OfARoute(t *testing.T) {
 	}
 }
 
-// A wait that was told is told to end, also if it does so within a moment.
+// A wait whose beginning was reported has its end reported too, even if it lasts only a moment.
 func TestAdmission_WaitsThatAreToldEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newHarness(t, policy.Patient(), simulator.Script{Rates: rates(t, "requests:1")})

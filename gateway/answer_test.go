@@ -65,7 +65,7 @@ func TestAnswer_OfKnownLengthHasNoWriteKept(t *testing.T) {
 	}
 }
 
-// A proxy such as nginx collects an answer unless it is told not to, also one that is not held.
+// A proxy such as nginx buffers an answer unless a header forbids it, so answers that were not held have it too.
 func TestAnswer_StreamIsNotToBeCollected(t *testing.T) {
 	const (
 		chat  = `data: {"choices":[{"delta":{"content":"Hi"}}]}` + "\n\ndata: [DONE]\n\n"

@@ -64,7 +64,7 @@ func APIs() []string {
 	return names
 }
 
-// apiOf returns the API of a name; nil: there is none.
+// apiOf returns the API with a name, or nil.
 func apiOf(name string) *family {
 	i := slices.IndexFunc(apis, func(a family) bool { return a.name == name })
 	if i < 0 {
@@ -73,7 +73,7 @@ func apiOf(name string) *family {
 	return &apis[i]
 }
 
-// publicURL returns the API's default base URL; nil: it has none.
+// publicURL returns the API's default base URL, or nil if it has no default.
 func (a *family) publicURL() *url.URL {
 	if a.url == "" {
 		return nil

@@ -209,7 +209,7 @@ type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// A message that is cut or damaged is no content: before the first one it is another try, behind it the end.
+// A cut or damaged message is not content: before the first content it causes another try, after that the end.
 func TestBedrock_DamagedMessages(t *testing.T) {
 	provider := simulator.New(simulator.Script{})
 	t.Cleanup(func() { _ = provider.Close() })

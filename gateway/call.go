@@ -91,7 +91,7 @@ func (c *call) refusedBefore() bool {
 	return false
 }
 
-// carriedFrom returns a wait to go on in; nil: no try had failed.
+// carriedFrom returns the wait to resume, or nil if no try had failed.
 func carriedFrom(w policy.Wait) *policy.Wait {
 	if w.Fault == nil {
 		return nil

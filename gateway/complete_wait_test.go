@@ -218,7 +218,7 @@ func TestComplete_Text(t *testing.T) {
 	}
 }
 
-// Claude Code's requests end with a message of the system behind the user's.
+// Claude Code's requests end with a system message after the user's.
 func TestComplete_TextBehindAMessageOfTheSystem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		words := "say:" + story + "+cut:14, say:" + story

@@ -28,10 +28,10 @@ type Config struct {
 	Fleet     *Fleet              // the gateways beside this one; nil: it is alone
 	OnEvent   func(Event)         // called for each event, by concurrent requests; nil: none
 
-	// Share is called with the breaker of each upstream that is new, before its first call, such as to join it with
-	// those of the same upstream in other gateways, and with the limits of all upstreams by their names. Credentials
-	// then have the same names in all. What it returns is called when the upstream is no longer configured under this
-	// name and base URL; calls that are held there go on. nil: they are shared with none.
+	// Share is called before the first call of each new upstream, with its breaker and with the limits of all upstreams
+	// by their names, for example to share them with other gateways. Credentials then have the same names in all. The
+	// function that it returns is called when the upstream is no longer configured under this name and base URL; calls
+	// that are held there continue. nil: nothing is shared.
 	Share Share
 
 	// Learned returns what has been learned of an upstream, by its name, such as by an earlier process; nil: an

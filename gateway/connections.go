@@ -83,8 +83,8 @@ func (t *connections) renewed(used *trusting) *trusting {
 // CloseIdleConnections closes those that no request uses.
 func (t *connections) CloseIdleConnections() { t.current.Load().CloseIdleConnections() }
 
-// systemRoots reads the system's authorities as package x509 does on Linux and the BSDs. nil: there are none in files;
-// other systems are asked for each certificate.
+// systemRoots returns the system's authorities, read as package x509 does on Linux and the BSDs, or nil if no file has
+// any: other systems are asked for each certificate.
 func systemRoots() *x509.CertPool {
 	if strings.Contains("darwin ios windows plan9", runtime.GOOS) {
 		return nil

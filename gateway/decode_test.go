@@ -61,7 +61,7 @@ func inside(v any, path ...any) any {
 
 func str(v any, path ...any) string { s, _ := inside(v, path...).(string); return s }
 
-// num returns a number; -1: there is none.
+// num returns the number at a path, or -1.
 func num(v any, path ...any) int {
 	if f, ok := inside(v, path...).(float64); ok {
 		return int(f)

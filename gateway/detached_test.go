@@ -322,7 +322,7 @@ func TestDetached_TryWithoutContentGoesOn(t *testing.T) {
 	}
 }
 
-// A try that fails while its client is away is not repeated for it. The client goes on in the wait that follows.
+// A try that fails while its client is away is not repeated. A client that returns resumes the wait that follows.
 func TestDetached_TryThatFailsIsFollowedByItsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []time.Duration

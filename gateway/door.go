@@ -324,7 +324,7 @@ func (s *sharedRequest) blocked(why breaker.BlockReason) {
 	s.block(state)
 }
 
-// block notes that a try waits to be let go.
+// block notes that a try waits to be admitted.
 func (s *sharedRequest) block(state string) {
 	if err := s.mayWait(); err != nil {
 		s.cancel(err)
@@ -358,7 +358,7 @@ func (s *sharedRequest) beginWait(state string) {
 	}
 }
 
-// endWait notes that it has been let go, or has ended.
+// endWait notes that the try has been admitted, or has ended.
 func (s *sharedRequest) endWait() {
 	if s.stopDrain != nil {
 		s.stopDrain()

@@ -50,7 +50,7 @@ type Event struct {
 	Note      api.Note          // with turn.Sealed, what is known of the answer beyond what it says; "": nothing
 }
 
-// Call identifies a request for an answer, or a turn of an agent where that is told of in the same form.
+// Call identifies a request for an answer, or an agent's turn where turns are reported in the same form.
 type Call struct {
 	ID       int64     // the number of the request at this gateway, from 1; of a turn below 0
 	Face     string    // where a turn comes from, such as "run"; "": it is a request of the gateway
@@ -60,7 +60,7 @@ type Call struct {
 	API      string    // the dialect's name: "openai-responses"
 	Upstream string    // the name of the one where it is
 	Model    string    // that is asked for there: the request's, unless a fallback names another; "": none is named
-	Side     string    // what the agent asks beside its turn, such as "memory": it goes on without an answer; "": it is none of those
+	Side     string    // the purpose of a request beside the agent's turn, such as "memory", which it can do without; "": any other request
 	Stream   bool      // the answer is to be streamed
 	Began    time.Time // when it arrived
 	Parent   string    // the client's traceparent header (W3C Trace Context); "": none
@@ -209,7 +209,7 @@ var publicHeaders = []string{
 }
 
 // withoutWords returns a provider's fault without its message if that may quote the request, whose body is not
-// kept behind the first content. Its kind and code say what happened.
+// kept after the first content. Its kind and code say what happened.
 func (in *intake) withoutWords(f *fault.Error) *fault.Error {
 	silent := *f
 	silent.Body, silent.Code = "", in.withoutPrivate(f.Code)

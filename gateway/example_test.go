@@ -155,7 +155,7 @@ func ExampleGateway_Upstreams() {
 	// Output: openai openai http://provider.test
 }
 
-// OnEvent is told what happens to each request, in the events that turns of an agent have too.
+// OnEvent is called with each event of a request; an agent's turns have the same events.
 func ExampleEvent() {
 	provider := simulator.New(simulator.Script{Replies: []simulator.Reply{simulator.Status{Code: 529}}})
 	defer provider.Close()

@@ -21,7 +21,7 @@ type awayRequest struct {
 	heard time.Time
 }
 
-// heldTry is how long a request that is held elsewhere may be in its next try, of which nothing is told.
+// heldTry bounds the next try of a request that another gateway holds, since tries are not reported to the fleet.
 const heldTry = 10 * time.Minute
 
 // elsewhere returns what another gateway has put of a request; nil: nothing that this one can read.
@@ -209,13 +209,13 @@ type Fleet struct {
 	Answers Answers
 }
 
-// Outcomes is a map that all gateways of a fleet have: what has become of a request. The latest Put of a key holds,
-// whichever gateway it is of. The methods must not block, and an entry may be lost: then a client that comes back elsewhere begins
-// anew. They may be called concurrently.
+// Outcomes is a map that all gateways of a fleet share: what has become of a request. The latest Put of a key wins,
+// whichever gateway made it. The methods must not block, and may be called concurrently. An entry may be lost: then a
+// client that comes back at another gateway starts over.
 type Outcomes interface {
 	Put(key string, o Outcome, ttl time.Duration)
 	Delete(key string)
-	// Lookup returns an outcome, and when it was put; false: there is none. Its instants are by the clock here.
+	// Lookup returns an outcome, when it was put, and whether it is known. Its instants are by the local clock.
 	Lookup(key string) (o Outcome, at time.Time, known bool)
 	// Knows reports whether another gateway may have put an outcome with a scope, the first 32 bytes of its key; "": any.
 	Knows(scope string) bool
@@ -265,5 +265,5 @@ func (o *Outcome) request(key string) failedRequest {
 	return f
 }
 
-// messageBound is how much of a provider's text is told, in bytes. It has no words of the request, see [quotePermit].
+// messageBound is how much of a provider's text is shared, in bytes. It never quotes the request, see [quotePermit].
 const messageBound = 512

@@ -167,7 +167,7 @@ func (f *replicas) tries() (at []time.Duration) {
 	return at
 }
 
-// seconds returns durations of so many seconds.
+// seconds converts numbers of seconds to durations.
 func seconds(all ...int) (d []time.Duration) {
 	for _, n := range all {
 		d = append(d, time.Duration(n)*time.Second)
@@ -175,7 +175,7 @@ func seconds(all ...int) (d []time.Duration) {
 	return d
 }
 
-// A request that comes back at another gateway goes on in the wait in which its client left: the tries are those of one
+// A request that comes back at another gateway resumes the wait in which its client left: the tries are those of one
 // run.
 func TestFleet_ComesBackAtAnotherGateway(t *testing.T) {
 	for _, tt := range []struct {
@@ -274,8 +274,8 @@ func TestFleet_NewcomerLearnsWhatIsHeld(t *testing.T) {
 	})
 }
 
-// Nothing is told of requests that are answered at once, nothing of what is in one that waits, and nothing is left of
-// one that was answered.
+// Gateways share nothing about requests that are answered at once, nothing of the content of one that waits, and keep
+// nothing of one that was answered.
 func TestFleet_TellsNothingOfWhatIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newReplicas(t, 2, policy.Patient(), simulator.Script{Replies: []simulator.Reply{simulator.OK, simulator.Status{Code: 529}}})

@@ -95,7 +95,7 @@ func (g *Gateway) Use(c Config) error {
 }
 
 // Drain ends all waits: a waiting request is answered with an error that its client may retry. Tries and
-// answers in progress go on, and http.Server.Shutdown waits for them.
+// answers in progress continue, and http.Server.Shutdown waits for them.
 func (g *Gateway) Drain() { g.drain(errClosing) }
 
 // Close drains the gateway and ends the requests in progress too: each with an error that its client may

@@ -12,9 +12,9 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// originHeaders are the response headers by which a server rules its origin in a browser: its cookies and
-// storage, where its next requests go, what a page of it may load, run, see and report. The origin is that of
-// the gateway's server, so it sets them itself and drops an upstream's. No client of these APIs reads them.
+// originHeaders are the response headers by which a server controls its origin in a browser: cookies, storage,
+// where later requests go, and whatever its pages may load, run, see and report. The origin is that of the
+// gateway's server, so it sets them itself and drops an upstream's. No client of these APIs reads them.
 var originHeaders = map[string]bool{
 	"Set-Cookie": true, "Set-Cookie2": true, "Clear-Site-Data": true, "Set-Login": true, "Shared-Storage-Write": true, // what is stored
 	"Secure-Session-Registration": true, "Secure-Session-Challenge": true, "Sec-Session-Registration": true, "Sec-Session-Challenge": true,
@@ -244,7 +244,7 @@ func protectNamed(h http.Header) {
 // securityToken is the header of temporary AWS credentials.
 const securityToken = "X-Amz-Security-Token"
 
-// cannotPass reports whether a request is signed by the client and would go on as it is: the signature is for this
+// cannotPass reports whether a request is signed by the client and would pass unchanged: the signature is for this
 // gateway's address, and no upstream would accept it.
 func (u *upstream) cannotPass(r *http.Request) bool {
 	return !u.ownCredential() && strings.HasPrefix(r.Header.Get(authorization), "AWS4-")

@@ -236,7 +236,7 @@ func (in *intake) meaning() *meaning {
 	return m
 }
 
-// digest returns the digest of the body: of its JSON, or of its bytes if it is none that can be read.
+// digest returns the digest of the body: of its JSON, or of its bytes if they are not readable JSON.
 func (in *intake) digest(seed api.DigestSeed) (api.Digest, bool) {
 	d := in.dialect.NewRequestDigest(seed)
 	if in.eachPart(func(part []byte) (more bool) { return !d.Scan(part) }) {
@@ -377,8 +377,8 @@ func (in *intake) credentialFor(up *upstream) string {
 	return in.credential
 }
 
-// readMaxWait reads the longest wait that the client allows; false: it is answered with an error. A client that does
-// not say so may be known to go on without this answer.
+// readMaxWait reads the longest wait that the client allows; false: it is answered with an error. A client that states
+// no limit may be known to proceed without this answer.
 func (c *call) readMaxWait() bool {
 	v := c.r.Header[preamble.MaxWait]
 	if len(v) == 0 {

@@ -326,10 +326,10 @@ func (k *keepalive) stop() (committed bool) {
 	return committed
 }
 
-// A client of this project, an agent or another gateway, is told of the wait of its request in a preamble to the
-// answer. There is no other keepalive then, and no status is lost: the answer has its own behind the preamble.
+// A client of this project, an agent or another gateway, learns about its request's wait from a preamble to the
+// answer. It gets no other keepalive, and no status is lost: the answer after the preamble has its own.
 
-// waitingEvery is how often the rest of a wait is told.
+// waitingEvery is how often the preamble states the rest of a wait.
 const waitingEvery = 30 * time.Second
 
 // tell adds an event of the shared request to the preambles of its calls.
@@ -364,8 +364,8 @@ func (k *keepalive) tell(e turn.Event) {
 	}
 }
 
-// tries notes that a try is made before the wait that the preamble has told of is over: nothing is told of the wait until
-// that has failed.
+// tries notes that a try is made before the wait in the preamble is over: the preamble says nothing more about the wait
+// until that try has failed.
 func (k *keepalive) tries() {
 	if k == nil || k.call.preamble == nil {
 		return

@@ -220,7 +220,7 @@ func (k *keptAnswer) beginReading() bool {
 	return true
 }
 
-// follow adds a client to those of the request whose answer it is, if that goes on, and returns what ends that.
+// follow adds a client to the request that has this answer, if it still runs, and returns a function that removes it.
 func (k *keptAnswer) follow(c *call) (end func()) {
 	k.mu.Lock()
 	s := k.follows

@@ -22,7 +22,7 @@ import (
 type Answers interface {
 	// Keep keeps an answer. With an error it stays where it was read.
 	Keep(ctx context.Context, key string, answer []byte, ttl time.Duration) error
-	// Get returns an answer; nil: there is none.
+	// Get returns an answer, or nil if it is not kept.
 	Get(ctx context.Context, key string) ([]byte, error)
 	// Drop removes an answer, soon: it does not block.
 	Drop(key string)
@@ -172,7 +172,7 @@ func (c *call) keptElsewhere() *keptAnswer {
 	return k
 }
 
-// isSentAnew says, to the client too, that the request is sent anew though another gateway has its answer.
+// isSentAnew tells OnEvent and the client that the request is sent again although another gateway has its answer.
 func (c *call) isSentAnew(from string, err error) {
 	c.emit(Event{Unshared: &Unshared{Replica: from, Err: err}})
 	if k := c.keepalive; k != nil {

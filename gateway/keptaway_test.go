@@ -73,7 +73,7 @@ func newKeepers(t *testing.T, p *slowly, kept *answerStore) *replicas {
 	return newFleetOf(t, p, kept, kept)
 }
 
-// newFleetOf returns gateways that keep the answers for clients that have left, each where it is told.
+// newFleetOf returns a gateway for each store, in which it keeps the answers for clients that have left.
 func newFleetOf(t *testing.T, p *slowly, kept ...gateway.Answers) *replicas {
 	f := &replicas{t: t}
 	for _, answers := range kept {
@@ -151,8 +151,8 @@ func TestFleet_AnswerIsGivenOnce(t *testing.T) {
 	}
 }
 
-// A gateway that comes later learns of it; nothing is asked for what is not known to be there; and nothing that is told or
-// kept says what is in it.
+// A gateway that joins later learns of the answer. No gateway looks for an answer that is not known to be there, and
+// neither the fleet's messages nor the store reveals the content.
 func TestFleet_AnswersAreAskedForWhereTheyAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, kept := aMessage(), &answerStore{}
@@ -203,8 +203,8 @@ func (w *harness) unshared() (all []gateway.Unshared) {
 	return all
 }
 
-// An answer that cannot be kept for all gateways is at its own, which says so; a client that comes back at another one is
-// told that its request is sent anew.
+// A gateway that cannot keep an answer for the fleet says that it has it alone. A client that comes back at another one
+// learns that its request is sent again.
 func TestFleet_AnswerThatIsNotForAllIsSaidToBe(t *testing.T) {
 	for back := range 2 {
 		synctest.Test(t, func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestFleet_AnswerThatIsNotForAllIsSaidToBe(t *testing.T) {
 	}
 }
 
-// An answer that is kept for all, and cannot be had at the moment, is said to be sent anew too.
+// A client also learns that its request is sent again if the answer is kept for the fleet but cannot be read now.
 func TestFleet_AnswerThatCannotBeHadIsSentAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, kept := aMessage(), &answerStore{}
@@ -249,7 +249,7 @@ func TestFleet_AnswerThatCannotBeHadIsSentAnew(t *testing.T) {
 	})
 }
 
-// A gateway without the answers of the fleet sends a request anew that another one has answered.
+// A gateway without the fleet's answers sends a request again although another one has answered it.
 func TestFleet_GatewayWithoutAnswersSendsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, kept := aMessage(), &answerStore{}

@@ -23,8 +23,8 @@ func (u *upstream) refusesKey(f *fault.Error) bool {
 }
 
 // endGivenUp ends a stream whose headers are out with the last fault. A refused key could have expired in the wait: a
-// program that asks again is told so by the status of its next request, which this one has lost. resp is the
-// upstream's last response; nil: it has none, or another call has it.
+// program that asks again learns this from the status of its next request, since this one can no longer state it.
+// resp is the upstream's last response; nil: the upstream sent no response, or another call has it.
 func (c *call) endGivenUp(resp *http.Response) {
 	f := c.outcome.Fault
 	if c.shared.at.refusesKey(f) && c.lastClient().AsksAgain() {

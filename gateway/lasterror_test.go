@@ -47,7 +47,7 @@ const (
 	inCline    = "You are Cline, an AI coding agent. Your primary goal is to assist users with various coding tasks."
 )
 
-// instructed returns the body of a request with instructions, behind so many bytes of something else.
+// instructed returns the body of a request with instructions, after metadata of a given size.
 func instructed(path, instructions string, behind int) string {
 	head := `{"metadata":{"x":"` + strings.Repeat("x", behind) + `"},`
 	if path == messages {

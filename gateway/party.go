@@ -116,7 +116,7 @@ func (s *sharedRequest) remove(c *call) {
 	s.calls = slices.DeleteFunc(s.calls, func(m member) bool { return m.call == c })
 }
 
-// release ends a call's part in the shared request. After a panic of the leader the others go on without it.
+// release ends a call's part in the shared request. After a panic of the leader the others continue without it.
 func (s *sharedRequest) release(c *call) {
 	s.mu.Lock()
 	goesOn := s.leader != c && !s.finished
@@ -226,7 +226,7 @@ func (s *sharedRequest) add(c *call) {
 	s.stopDetached()
 }
 
-// detach has the request go on for a time although its last client has left; false: it ends. mu is held.
+// detach keeps the request running for a time after its last client has left; false: it ends. mu is held.
 func (s *sharedRequest) detach() bool {
 	answers := s.finished && s.resp != nil && s.last.Verdict.Stop == ""
 	tries := s.setup.detached.Tries && !s.finished && s.state == stateTrying

@@ -95,7 +95,7 @@ func TestResend_IsRefusedByItsMeaning(t *testing.T) {
 	})
 }
 
-// A Codex that loses its socket while it waits goes on in the same wait, on another socket or by POST.
+// A Codex that loses its socket while it waits resumes the same wait, on another socket or by POST.
 func TestResend_OfASocketGoesOnInItsWait(t *testing.T) {
 	for _, post := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -125,8 +125,8 @@ func TestResend_OfASocketGoesOnInItsWait(t *testing.T) {
 	}
 }
 
-// A client that leaves in a wait and comes back pays nothing: no try is made early, no step is skipped, and the
-// waiting that it is told is the clock's.
+// A client that leaves in a wait and comes back loses nothing: no try is made early, no step is skipped, and the
+// waiting time that it sees is the clock's.
 func TestResend_GoesOnInTheSameWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newHarness(t, policy.Patient(), outage(48*time.Hour))

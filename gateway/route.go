@@ -158,8 +158,8 @@ func (s *sharedRequest) cached() turn.PromptCache {
 	return turn.PromptCache{Until: p.ends(), Tokens: p.tokens}
 }
 
-// sooner returns what says when the next try of the request had better come: before its cache ends. nil: it has no
-// session.
+// sooner returns a function that returns when the next try should be made to hit the prompt cache; nil: the request has
+// no session.
 func (s *sharedRequest) sooner() func(policy.Wait) time.Time {
 	if s.leader.info.Session == "" {
 		return nil
@@ -298,7 +298,7 @@ func (f *failover) next(e route.End) *destination {
 	return to
 }
 
-// has reports whether there is a fallback, behind the upstream where the request is or before.
+// has reports whether there is a fallback, which the request may have passed already.
 func (f *failover) has() bool { return len(f.Hops) > 0 }
 
 // asksOthers reports whether the next one is asked for what the model refuses to answer here.

@@ -196,8 +196,8 @@ func TestComplete_PrefillThatIsRefused(t *testing.T) {
 	})
 }
 
-// TestComplete_PrefillIsForServersThatContinue has an upstream that cuts its answer, or has none, and then refuses its key,
-// and a fallback. Which request asks for the rest depends on the modes of both. A key that was accepted has two more tries.
+// TestComplete_PrefillIsForServersThatContinue has a fallback, and an upstream that cuts its answer, or sends nothing,
+// and then refuses its key. Their modes decide which request asks for the rest. An accepted key gets two more tries.
 func TestComplete_PrefillIsForServersThatContinue(t *testing.T) {
 	for _, row := range []struct {
 		name, one, two string // what they answer

@@ -97,7 +97,7 @@ func TestSeen_EmbeddingsOutlastARefusalOfWhatWasAnswered(t *testing.T) {
 	}
 }
 
-// A call that fails by itself ends while the others are answered at once, and its client is told why.
+// A call that fails by itself ends while the others are answered at once, and its client learns why.
 func TestSeen_OneBadCallOfAHundred(t *testing.T) { oneBadCall(t, 20*time.Second) }
 
 // So does one of a burst, though none calls after it.

@@ -171,7 +171,7 @@ func (s *setup) faultsOf(up *upstream) classify.Classifier {
 	return c
 }
 
-// upstream returns the upstream of a name; nil: there is none.
+// upstream returns the upstream with a name, or nil.
 func (s *setup) upstream(name string) *upstream {
 	i := slices.IndexFunc(s.upstreams, func(u *upstream) bool { return u.Name == name })
 	if i < 0 {

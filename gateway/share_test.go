@@ -14,7 +14,7 @@ import (
 	"github.com/ridethrough/ridethrough/ratelimit"
 )
 
-// toldFleet is a fleet that notes what it is told.
+// toldFleet is a fleet that notes the keys it is sent.
 type toldFleet struct{ news []string }
 
 func (f *toldFleet) Put(key string, _ []byte) { f.news = append(f.news, key) }

@@ -190,7 +190,7 @@ func (s *sharedRequest) end(resp *http.Response, err error) {
 	s.finish(out.resp, out.err)
 }
 
-// next returns where the request goes on after a run; nil: it ends.
+// next returns where the request continues after a run, or nil if it ends.
 func (s *sharedRequest) next(err error) *destination {
 	if left, ok := errors.AsType[*route.Left](err); ok {
 		s.last.Run = left.Run // what was not slept does not count

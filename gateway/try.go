@@ -183,8 +183,8 @@ func (s *sharedRequest) stop() policy.Stop {
 	return stop
 }
 
-// resumed takes the wait in which the client left the same request before; nil: there was none, or it has
-// been taken, as a request goes on in it at its first upstream only.
+// resumed takes the wait in which the client left the same request before; nil: there was no such wait, or it
+// has been taken, as a request resumes it at its first upstream only.
 func (s *sharedRequest) resumed() (w *policy.Wait) {
 	w, s.leader.carried = s.leader.carried, nil
 	if w == nil {
@@ -264,8 +264,8 @@ func (s *sharedRequest) tellRest(left time.Duration) {
 	s.tell(turn.Waiting{Name: s.name(), Upstream: s.upstreamName(), Retry: number, Remaining: left})
 }
 
-// onHold notes and reports what another gateway tells of the try that it holds; nil: it holds it no longer. That
-// gateway decides when it asks again. To the clients the wait is this one's.
+// onHold notes and reports an event of another gateway that holds the try; nil: it no longer holds it. That gateway
+// decides when it asks again. To the clients the wait is this one's.
 func (s *sharedRequest) onHold(e turn.Event, h *preamble.Hold) {
 	switch e := e.(type) {
 	case nil:
@@ -283,8 +283,8 @@ func (s *sharedRequest) onHold(e turn.Event, h *preamble.Hold) {
 	}
 }
 
-// announced returns the context of a request whose upstream is told of its caller, if that may be a gateway. nil: it is
-// none.
+// announced returns a context that announces a caller to the upstream, and the caller; nil: the upstream cannot be a
+// gateway.
 func (s *sharedRequest) announced(ctx context.Context) (context.Context, *preamble.Caller) {
 	if !s.at.peer.MayBeGateway(&s.at.baseURL) {
 		return ctx, nil

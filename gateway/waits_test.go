@@ -127,7 +127,7 @@ func TestAct_Commands(t *testing.T) {
 	})
 }
 
-// A try that a person asks for costs no attempt: the wait goes on as it was, and says so.
+// A try that a person asks for costs no attempt: the wait continues unchanged, and says so.
 func TestAct_RetryNowCostsNoAttempt(t *testing.T) {
 	for name, now := range map[string]func(w *harness){
 		"one": func(w *harness) { w.gateway.Act(w.gateway.Waits()[0].ID, gateway.RetryNow) },

@@ -186,7 +186,7 @@ func TestWindow_SkipWithoutAFallbackIsRefused(t *testing.T) {
 	})
 }
 
-// A client that leaves in the wait and comes back goes on in it: the provider is asked no more.
+// A client that leaves in the wait and comes back resumes it: the provider is asked no more.
 func TestWindow_ClientThatComesBackGoesOnInTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newHarness(t, untilReset(policy.Simple()), spentFor(10*time.Minute))

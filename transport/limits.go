@@ -21,8 +21,8 @@ type Limits struct {
 	// FirstByte is from sending to the first byte of the answer's body. Where no
 	// answer was asked for, it is to the headers.
 	FirstByte time.Duration
-	// WithoutContent is from sending to the first content of an answer, and between two in a streamed one: bytes that
-	// are none, such as pings, comments and empty events, do not count. An answer that is not streamed, whose content
+	// WithoutContent is from sending to the first content of an answer, and between two in a streamed one: other
+	// bytes, such as pings, comments and empty events, do not count. An answer that is not streamed, whose content
 	// is whole at its end, has three times as long. In a request that is sent once it is to the first content only.
 	WithoutContent time.Duration
 	// Spent is how much of FirstByte has passed for the first try before it is sent: an earlier try of the same

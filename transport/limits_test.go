@@ -173,7 +173,7 @@ func TestLimits_SilenceAfterContentEndsTheAnswer(t *testing.T) {
 	})
 }
 
-// What comes between two contents is none either, however often it comes.
+// Pings after the first content are not content either, however many come.
 func TestLimits_HeartbeatsBehindContentEndTheAnswer(t *testing.T) {
 	answer := func(gap int) []beat {
 		all := []beat{{0, start}, {0, hi}}

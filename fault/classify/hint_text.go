@@ -89,7 +89,7 @@ func trimFillers(s string) string {
 }
 
 // textInstant reads "resets at 2026-05-15T15:00:00Z", the same in Go's form with an offset, and Anthropic's
-// "regain access on 2026-12-01 at 00:00 UTC". An instant without a zone is none.
+// "regain access on 2026-12-01 at 00:00 UTC". An instant without a time zone is ignored.
 func textInstant(s string, clock, now time.Time) time.Time {
 	if !strings.Contains(s, "20") { // the century
 		return time.Time{}

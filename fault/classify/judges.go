@@ -34,8 +34,8 @@ func judgeName(e Evidence) (Ruling, bool) {
 	return judgeHeader(e)
 }
 
-// overrulesClass returns what a sentence says that stands behind the class of an SDK's error, whose name is
-// all that is known of it: "ServiceUnavailableError: the context length is exceeded" is no outage.
+// overrulesClass returns the ruling of the sentence after the class name of an SDK's error, if nothing else is
+// known of the error: "ServiceUnavailableError: the context length is exceeded" is no outage.
 func (e Evidence) overrulesClass(l Layer, class Ruling) (Ruling, bool) {
 	if l.Code != "" || l.Type != "" || l.Reason != "" || !fault.Transient.Has(class.Kind) {
 		return Ruling{}, false
@@ -65,7 +65,7 @@ func judgeBroadName(e Evidence) (Ruling, bool) {
 	return Ruling{}, false
 }
 
-// finalKinds are the kinds that a sentence behind the class of a passing error may prove.
+// finalKinds are the kinds that a sentence after the class name of a transient error may prove.
 const finalKinds fault.Set = 1<<fault.Quota | 1<<fault.Auth | 1<<fault.Refused | 1<<fault.Invalid | 1<<fault.TooLong
 
 // byName looks up a layer's code, type and reason, in this order. A message that stands alone is searched

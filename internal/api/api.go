@@ -1,6 +1,6 @@
-// Package api says what can be said of every provider's API alike: which request asks for an answer and in which form,
-// where in a stream its content begins, what an error and a proper end look like, how a waiting client's
-// connection is kept alive without being mistaken for an answer, and how an answer that broke off is completed.
+// Package api describes every provider's API in the same terms: which request asks for an answer and in which form,
+// where in a stream content begins, how an error and a proper end look, how a waiting client's connection is
+// kept alive without being mistaken for an answer, and how an answer that broke off is completed.
 //
 // What only one API knows is in its folder below, as a [Definition]; package registry lists them. All of them read and
 // make bytes: no I/O, no clock. Packages transport and gateway bring the connections and the clock; package

@@ -26,8 +26,8 @@ type AWSMessage struct {
 	Payload []byte
 }
 
-// cutAWSMessage returns the length of the first message; 0: it is not whole; -1: what begins the stream is none,
-// or a part of it got damaged.
+// cutAWSMessage returns the length of the first message; 0: it is incomplete; -1: the stream begins with something
+// else, or with a damaged message.
 func cutAWSMessage(stream []byte) int {
 	if len(stream) < awsPrelude {
 		return 0

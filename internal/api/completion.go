@@ -156,7 +156,7 @@ func (a *Completion) sayInside(inside []byte) {
 	a.size += len(inside)
 }
 
-// note notes a frame, and reports whether there is a checkpoint behind it.
+// note notes a frame, and reports whether there is a checkpoint after it.
 func (a *Completion) note(frame []byte) (checkpoint bool) {
 	if a.obstacle != "" && a.rest == nil && !a.HasCheckpoints() {
 		return false

@@ -306,7 +306,7 @@ func TestCompletion_PrefillShowsTheRestOnce(t *testing.T) {
 	}
 }
 
-// TestCompletion_OtherFormsAreNotContinued has none for what is not streamed, and for APIs without a rule.
+// TestCompletion_OtherFormsAreNotContinued wants no Completion for an unstreamed answer, or for an API without a rule.
 func TestCompletion_OtherFormsAreNotContinued(t *testing.T) {
 	for _, row := range []struct {
 		path string

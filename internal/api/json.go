@@ -88,7 +88,7 @@ func (s *scanner) next(mark byte) []byte {
 	return s.value()
 }
 
-// nextMember returns the member behind a mark; without a value: there is none.
+// nextMember returns the member after a mark, with an empty value if the mark or the member is missing.
 func (s *scanner) nextMember(mark byte) (key, value []byte) {
 	if !s.take(mark) || s.peek() != '"' {
 		return nil, nil
@@ -120,8 +120,8 @@ func (s *scanner) take(c byte) bool {
 	return true
 }
 
-// value skips one value and returns its text; empty where there is none or it is not whole. It finds the
-// end by brackets and quotes and does not check the grammar inside.
+// value skips one value and returns its text, empty if it is missing or incomplete. It finds the end by
+// brackets and quotes and does not check the grammar inside.
 func (s *scanner) value() []byte {
 	first := s.peek()
 	from := s.at
@@ -201,7 +201,7 @@ func (s *scanner) skipScalar() bool {
 	return false
 }
 
-// Number returns the value of a JSON number that is whole; 0: it is none.
+// Number returns the value of a JSON integer, and 0 for anything else.
 func Number(value []byte) int {
 	if len(value) == 0 || !isDigit(value[len(value)-1]) {
 		return 0 // most are not there, and an error would be allocated

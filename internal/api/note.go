@@ -11,7 +11,7 @@ const (
 	PromptCut Note = "prompt-cut" // the model was not given all of its prompt
 )
 
-// Words returns what a note means, for people; "": there is none.
+// Words returns what a note means, for people; "" for no note.
 func (n Note) Words() string {
 	switch n {
 	case AtLimit:

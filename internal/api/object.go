@@ -15,7 +15,7 @@ type Field struct {
 	Value []byte
 }
 
-// ParseObject parses an object; false: it is none, or a name occurs twice in it or has an escape.
+// ParseObject parses an object; false: it is not an object, or has a name twice or with an escape.
 func ParseObject(text []byte) (Object, bool) {
 	if !json.Valid(text) || len(bytes.TrimSpace(text)) == 0 || bytes.TrimSpace(text)[0] != '{' {
 		return nil, false

@@ -105,8 +105,7 @@ func (r *Repeats) NextLen(b []byte) int {
 	return r.Next(b).Len
 }
 
-// fieldAt returns the field that includes a place, or ends there; the zero field: there is none in which frames may
-// differ.
+// fieldAt returns the field that includes a place or ends there, or the zero field if frames may not differ in it.
 func fieldAt(frame []byte, at int) repeatField {
 	begin := at
 	for begin > 0 && isDigit(frame[begin-1]) {

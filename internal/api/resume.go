@@ -10,7 +10,7 @@ import (
 // Resuming is what the [Continuation] of an API has whose answers state checkpoints: places with a token. A request
 // with the token is answered by what follows the place, with nothing repeated, whatever the answer is made of.
 type Resuming interface {
-	// Checkpoint returns the token of the place behind a frame, as a request has it; nil: there is none.
+	// Checkpoint returns the token of the place after a frame, as a request has it, or nil.
 	Checkpoint(data []byte) (token []byte)
 	// Resume returns the request with a token, or an Obstacle.
 	Resume(request Object, token []byte) (Object, error)
@@ -39,7 +39,7 @@ func (a *Completion) Resumable() bool {
 // Resumes reports whether the request of the latest Continue has a token, which only the server knows that stated it.
 func (a *Completion) Resumes() bool { return a.resumption.running }
 
-// Refuse notes that the server does not accept the token, or answers with something else than was shown behind the
+// Refuse notes that the server does not accept the token, or that its answer differs from the text shown after the
 // checkpoint. The next Continue takes another way.
 func (a *Completion) Refuse() {
 	if a.resumption.running && !a.rest.read {
@@ -106,7 +106,7 @@ func (r *resumption) noteThought(p *Part) {
 	}
 }
 
-// resume returns the body of a request that resumes the answer. What was shown behind the checkpoint comes once more:
+// resume returns the body of a request that resumes the answer. The text shown after the checkpoint comes once more:
 // it is left out if it is the same, byte by byte.
 func (a *Completion) resume(request Object) ([]byte, error) {
 	r := &a.resumption

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// SideRequest is a request beside an agent's turn: the agent tries it for a while, and then goes on without an answer.
-// Held for longer, it holds up the turn itself, though that may be for a model that is well.
+// SideRequest is a request beside an agent's turn: the agent tries it for a while, then proceeds without an answer.
+// Held for longer, it delays the turn itself, even if the turn's own model is healthy.
 type SideRequest struct {
-	What  string        // it is for, such as "memory"; "": it is none
+	What  string        // its purpose, such as "memory"; "": not such a request
 	Tried time.Duration // how long the agent tries by itself
 }
 

@@ -113,7 +113,7 @@ func (r *Route) bound(f *fault.Error, v policy.Verdict, now time.Time) (d time.D
 	return max(0, left), true
 }
 
-// FailedForGood reports whether the first one has refused the call for good, and it goes on for that reason.
+// FailedForGood reports whether the call has moved on because the first one refused it for good.
 func (r *Route) FailedForGood() bool { return r.final }
 
 // Leaves returns when patience ends and the call leaves; zero: it stays.
@@ -145,7 +145,7 @@ func (r *Route) Sleep(ctx context.Context, w policy.Wait, sleep func(context.Con
 	return Leave(w, time.Since(begun))
 }
 
-// Leave returns the error of a Sleep in which the call leaves after so much of a wait.
+// Leave returns the error of a Sleep in which the call leaves after a part of the wait.
 func Leave(w policy.Wait, waited time.Duration) *Left {
 	return &Left{End{Run: w.EndedEarly(w.Verdict.Wait - waited), Fault: w.Fault}}
 }

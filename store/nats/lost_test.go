@@ -44,7 +44,7 @@ func (l *lossy) stream(t *testing.T, name string) natsjs.Stream {
 	return stream
 }
 
-// waitStored waits until a stream has had so many messages.
+// waitStored waits until a stream has reached the sequence number last.
 func waitStored(t *testing.T, stream natsjs.Stream, last uint64) {
 	t.Helper()
 	eventually(t, "the message in the stream", func() bool {

@@ -74,8 +74,8 @@ var errors = api.ErrorFormat{
 	},
 }
 
-// verb returns the model and the verb in a path such as /model/M/invoke; "": it has none. A model may
-// be an ARN, with slashes and colons.
+// verb returns the model and the verb in a path such as /model/M/invoke, or "" for any other path. A model
+// may be an ARN, with slashes and colons.
 func verb(path string) (model, verb string) {
 	_, path, ok := strings.Cut(path, "/model/")
 	i := strings.LastIndexByte(path, '/')

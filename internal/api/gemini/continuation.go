@@ -43,14 +43,14 @@ func (m *continuation) Check(request api.Object, shown string) api.Obstacle {
 	return ""
 }
 
-// tokenMember has the token of a checkpoint: in a candidate the token of the place behind the chunk, and in a request,
-// which has its contents all the same, that of the place at which the answer is resumed
+// tokenMember has the token of a checkpoint: in a candidate, of the place after the chunk; in a request, which still
+// has its contents, of the place at which the answer is resumed
 // (https://ai.google.dev/gemini-api/docs/generate-content/long-decode).
 const tokenMember = "continuationToken"
 
 func (*continuation) Checkpoint(data []byte) (token []byte) { return checkpoint(data) }
 
-// checkpoint returns the token of a chunk; nil: it has none. That of a chunk that ends an answer is for the client, whose
+// checkpoint returns the token of a chunk, or nil. The token in the last chunk of an answer is for the client, whose
 // next request has it.
 func checkpoint(data []byte) (token []byte) {
 	if !bytes.Contains(data, []byte(`"`+tokenMember+`"`)) {

@@ -74,7 +74,7 @@ func blockedPrompt(reason, message []byte) []byte {
 	return api.Object{{Key: "error", Value: api.Object{{Key: "message", Value: message}, {Key: "status", Value: reason}}.JSON()}}.JSON()
 }
 
-// failures are the reasons for which an answer is none, and what they mean.
+// failures are the finish reasons of failed answers, and what they mean.
 var failures = map[string]string{
 	`"MALFORMED_FUNCTION_CALL"`:   "the model made a malformed tool call",
 	`"UNEXPECTED_TOOL_CALL"`:      "the model made a malformed tool call",
@@ -84,7 +84,7 @@ var failures = map[string]string{
 	`"MISSING_THOUGHT_SIGNATURE"`: "a thought in the request lacks its signature",
 }
 
-// faultOf returns the error of an answer that is none.
+// faultOf returns the error of a failed answer.
 func faultOf(reason []byte, message string) []byte {
 	return []byte(`{"error":{"message":"` + message + `"},"candidates":[{"finishReason":` + string(reason) + `}]}`)
 }

@@ -107,8 +107,8 @@ func SocketError(status int, h http.Header, cause, stream []byte) []byte {
 	}{"error", status, cause, headers, stream})
 }
 
-// RefusalFrame returns the event that refuses what a client sends about a response in progress, and gives it back, as
-// the client may send it in a request; nil: the client's event is none such. An error would end the response.
+// RefusalFrame returns the event that refuses a client's event about a response in progress and returns its input,
+// which the client may send in a request; nil for any other event. An error would end the response.
 func RefusalFrame(event map[string]json.RawMessage, message string) []byte {
 	refusal, cause := map[string]any{"sequence_number": 0}, map[string]string{"message": message}
 	switch string(event["type"]) {

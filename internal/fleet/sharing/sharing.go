@@ -100,7 +100,7 @@ func (s *Sharing) heardBreaker(e fleet.Entry[json.RawMessage]) {
 	}
 }
 
-// valueOf returns the value of an entry; nil: it has none any more.
+// valueOf returns the value of an entry, or nil if the entry is gone.
 func valueOf(e fleet.Entry[json.RawMessage]) []byte {
 	if e.Gone {
 		return nil
