@@ -265,7 +265,7 @@ func (a *answer) separate(p *api.Part, whole bool) {
 	}
 }
 
-// text yields text, behind the end of reasoning that has to be sent back.
+// text yields text, after the end of reasoning that has to be sent back.
 func (a *answer) text(text string) {
 	if text != "" {
 		a.endReasoning()
@@ -319,7 +319,7 @@ func (a *answer) yieldPending() {
 	}
 }
 
-// yieldCall yields a call. A duplicate id is replaced: some servers start counting anew in each answer.
+// yieldCall yields a call. A duplicate id is replaced: some servers start counting again in each answer.
 func (a *answer) yieldCall(call llm.ToolCall) {
 	if a.taken[call.ID] {
 		call.ID = ""

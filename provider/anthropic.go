@@ -26,7 +26,7 @@ var messagesDialect = dialect{
 	},
 }
 
-// claudeDefaultMaxTokens is the limit on an answer where the request has none. The API requires one; every model
+// claudeDefaultMaxTokens limits an answer whose request states no limit. The API requires one; every model
 // since Claude 4 allows this.
 const claudeDefaultMaxTokens = 32_000
 

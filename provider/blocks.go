@@ -82,7 +82,7 @@ func (bs *blocks) sign(number int, signature string) {
 	(*bs)[at].signature += signature
 }
 
-// find returns where the last block with a number is; -1: there is none.
+// find returns the index of the last block with a number, or -1.
 func (bs *blocks) find(number int) int {
 	at := len(*bs) - 1
 	for at >= 0 && (*bs)[at].number != number {

@@ -318,7 +318,7 @@ func TestObserve_ErrorBodyIsBounded(t *testing.T) {
 	}
 }
 
-// What a gateway tells of a wait ahead of its answer does not pass a model.
+// The key is masked in the wait that a gateway reports ahead of its answer too.
 func TestObserve_KeyIsNotInThePreambleOfAGateway(t *testing.T) {
 	const key = "plain-word-of-a-team-4711"
 	told := `{"type":"provider-retry","attempt":0,"delayMs":1000,"message":"refused: ` + key + `","kind":"overloaded"}` + "\n" +

@@ -168,8 +168,8 @@ func (e *entry) near(now time.Time) bool {
 	return false
 }
 
-// tell has the others told of an entry: at once if they have heard nothing of late, or together with what comes until they
-// may be. mu is held.
+// tell sends an entry to the other gateways: at once if nothing was sent lately, or else with the entries that come
+// until the next message is due. mu is held.
 func (t *Table) tell(e *entry, now time.Time) {
 	l := t.links[e.key.Upstream]
 	if l == nil || e.due || e.unsaid.Requests == 0 && e.n == 0 || !e.near(now) {

@@ -196,7 +196,7 @@ func concurrent(s source) (broken []string) {
 // timers are the names of package time that make a caller wait.
 const timers = "Sleep After AfterFunc NewTimer NewTicker Tick"
 
-// waits wants a clock for every timer that is shipped, and no clock in vain.
+// waits wants a clock for every timer that is shipped, and no unused clock.
 func waits(clocks []clock) rule {
 	return func(t tree) (broken []string) {
 		used := map[clock]bool{}

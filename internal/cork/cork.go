@@ -162,7 +162,7 @@ func (c *Conn) flush(kept keeping) {
 	_, _ = c.write(nil) // the error stays
 }
 
-// write writes what is in buf, and p behind it. It returns how much of p is out. mu is held, but not meanwhile.
+// write writes buf and then p, and returns how much of p is out. mu is held, except during the write.
 func (c *Conn) write(p []byte) (n int, err error) {
 	for c.writing {
 		c.changed.Wait()

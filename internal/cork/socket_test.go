@@ -60,7 +60,7 @@ func TestConn_CarriesAnySize(t *testing.T) {
 	}
 }
 
-// A write that the other side does not take waits, and goes on where it was.
+// A write waits while the other side does not read, and then continues where it was.
 func TestConn_WriteWaitsForTheReader(t *testing.T) {
 	c, other := pair(t)
 	if err := errors.Join(other.SetReadBuffer(4<<10), c.(interface{ SetWriteBuffer(int) error }).SetWriteBuffer(4<<10)); err != nil {

@@ -35,7 +35,7 @@ type one struct {
 
 func (l one) Accept() (net.Conn, error) { return l.conn, nil }
 
-// accepted returns a connection that a Listener has accepted, what is below it, and the client's end.
+// accepted returns a connection that a Listener has accepted, the one below it, and the client's end.
 func accepted(t *testing.T) (c net.Conn, below *counted, client net.Conn) {
 	client, server := net.Pipe()
 	t.Cleanup(func() { client.Close(); server.Close() })

@@ -161,7 +161,7 @@ type Body struct {
 
 // Bound puts limits on a request's body, in place of those that it has; nil: there is no body. They hold for a
 // body that is not read as well: net/http waits for its rest before it answers. Limits that leave the client the same
-// time as those before do not begin it anew.
+// time as the old ones do not move its deadline.
 func Bound(w http.ResponseWriter, r *http.Request, l Limits) *Body {
 	if r.ContentLength == 0 || r.Body == nil {
 		return nil

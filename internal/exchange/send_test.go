@@ -78,8 +78,8 @@ func TestWriter_PauseBetweenWritesIsNoStall(t *testing.T) {
 	})
 }
 
-// TestWriter_StallCostsOneTick plays the moment at which a process that was stopped goes on: the timer that fell
-// due meanwhile fires once, and the client has read.
+// TestWriter_StallCostsOneTick plays the moment at which a stopped process resumes: the timer that fell due
+// meanwhile fires once, and the client has read.
 func TestWriter_StallCostsOneTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, client := answer(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/operation/config"
 )
 
-// sequential skips a test under the race detector, which is told nothing by it: a simulation runs one task at a time.
+// sequential skips a test under the race detector, which finds nothing in it: a simulation runs one task at a time.
 // Simulations beside each other, and what a real gateway and its clients do, are in tests that are not skipped.
 func sequential(t *testing.T) {
 	t.Helper()

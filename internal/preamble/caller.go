@@ -45,7 +45,7 @@ func With(ctx context.Context, c *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// From returns the caller of a context; nil: there is none.
+// From returns the caller of a context, or nil.
 func From(ctx context.Context) *Caller {
 	c, _ := ctx.Value(callerKey{}).(*Caller)
 	return c
@@ -106,7 +106,7 @@ func (c *Caller) announced(req *http.Request) *http.Request {
 	return &out
 }
 
-// follow reads the preamble of a response, and returns the answer behind it.
+// follow reads the preamble of a response, and returns the answer after it.
 func (c *Caller) follow(base http.RoundTripper, req *http.Request, resp *http.Response, hold func() (end func())) (*http.Response, error) {
 	defer hold()()
 	h := &Hold{base: base, req: req, call: resp.Header.Get(Call), body: resp.Body}
@@ -124,7 +124,7 @@ const silence = time.Minute
 // lineBound bounds a line of a preamble.
 const lineBound = 1 << 20
 
-// await reads the preamble of a response, and returns the answer behind it.
+// await reads the preamble of a response, and returns the answer after it.
 func (c *Caller) await(resp *http.Response, h *Hold) (*http.Response, error) {
 	bound := &io.LimitedReader{R: resp.Body}
 	lines := bufio.NewReader(bound)
@@ -162,7 +162,7 @@ func (c *Caller) await(resp *http.Response, h *Hold) (*http.Response, error) {
 	}
 }
 
-// cause returns why no other line has come. A clean end is none: the answer is missing.
+// cause returns why no other line has come. A clean end is an error too: the answer is missing.
 func cause(err error) error {
 	if err == nil || err == io.EOF || errors.Is(err, http.ErrBodyReadAfterClose) {
 		return io.ErrUnexpectedEOF

@@ -1,6 +1,6 @@
 // Package preamble is what a gateway tells another layer of this project ahead of an answer: why the request
-// waits, until when, and how it goes on. It is the first part of the response. The answer follows it in the same
-// response, with its own status and headers, so that a wait costs neither of them.
+// waits, until when, and what happens next. It is the first part of the response. The answer follows it in the
+// same response, with its own status and headers, so that a wait costs neither of them.
 //
 // A client that can read it says so in a header. It needs no second connection, no token and no polling, and a
 // proxy on the way sees a response that streams. The package is for both sides: gateways write by [Writer],

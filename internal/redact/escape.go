@@ -1,6 +1,6 @@
 package redact
 
-// Bounds on the length of an escape: a longer one is none.
+// Bounds on the length of an escape: a longer sequence does not count as one.
 const (
 	maxBackslashes = 16 // JSON in JSON in JSON in JSON has 8
 	maxZeros       = 6  // of a number in HTML

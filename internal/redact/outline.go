@@ -63,7 +63,7 @@ func isPlainWord(word string) bool {
 var pairs = map[rune]rune{'"': '"', '`': '`', '“': '”', '«': '»', '「': '」', '『': '』', '(': ')', '[': ']', '{': '}', '<': '>', '\'': '\''}
 
 // unquoted returns a text with an asterisk in place of what is in quotes or brackets. An apostrophe inside a word
-// is none.
+// is not a quote.
 func unquoted(text string) string {
 	var b strings.Builder
 	var until, before rune

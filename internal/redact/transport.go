@@ -105,7 +105,7 @@ func newCredentials(keys []string) *credentials {
 }
 
 // Credential returns the credential in the value of a header, without its scheme. A signature, which differs in each
-// request, is none.
+// request, does not count as one.
 func Credential(header, value string) string {
 	scheme, key, ok := strings.Cut(value, " ")
 	switch {

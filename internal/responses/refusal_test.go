@@ -143,7 +143,7 @@ func TestServe_RequestsBeyondTheQueueAreRefusedInTheirTurn(t *testing.T) {
 	}
 }
 
-// A lane of null is none.
+// A lane of null counts as no lane.
 func TestServe_LaneOfNullIsNone(t *testing.T) {
 	s := newServer(t, answers("r1", "Hello"))
 	conn := s.dial()

@@ -103,7 +103,7 @@ func inputItems(input json.RawMessage) (items []json.RawMessage) {
 	return nil
 }
 
-// traceHeaders are the headers of a request that Codex has in its client_metadata, since a frame has none.
+// traceHeaders are the headers of a request that Codex has in its client_metadata, since a frame has no headers.
 var traceHeaders = map[string]string{"ws_request_header_traceparent": "Traceparent", "ws_request_header_tracestate": "Tracestate"}
 
 // traceBound bounds such a header; the W3C's limit of a tracestate is 512 letters.

@@ -1,5 +1,5 @@
-// Package sigv4 signs requests with AWS credentials (Signature Version 4), for upstreams whose clients have none
-// or none that can be passed on: a signature is for one host. The signing itself is the AWS SDK's.
+// Package sigv4 signs requests with AWS credentials (Signature Version 4), for upstreams whose clients have
+// no credentials, or none that can be passed on: a signature is for one host. The signing itself is the AWS SDK's.
 //
 // It finds no credentials by itself. The AWS SDK's search for them, in profiles, containers and machines, is
 // larger than the gateway.

@@ -117,7 +117,7 @@ func (b *Body) Compress() {
 	}
 }
 
-// Release frees the body: there is no other try. A reader that has begun goes on.
+// Release frees the body: there is no other try. A reader that has begun continues.
 func (b *Body) Release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -266,7 +266,7 @@ const (
 
 var pools [(largest-smallest)*steps + 1]sync.Pool
 
-// classOf returns the pool for a size; -1: there is none.
+// classOf returns the pool for a size, or -1 for one that is too large.
 func classOf(size int) int {
 	if size <= 1<<smallest {
 		return 0

@@ -85,8 +85,8 @@ func (s *Spool) Unpack(encoding string, b *Body, limit int64, f func(part []byte
 // errCoding is returned for a body whose content coding is unknown, or that is damaged.
 var errCoding = errors.New("the request's content coding cannot be read")
 
-// Decode returns the content of a body as another one, decoded from its Content-Encoding. What is too large for
-// Unpack is ErrTooLarge, what nothing has room for ErrFull.
+// Decode returns the content of a body as another one, decoded from its Content-Encoding. It fails with ErrTooLarge
+// where Unpack does, and with ErrFull if there is no room.
 func (s *Spool) Decode(encoding string, b *Body, limit int64) (decoded *Body, err error) {
 	err = errCoding
 	s.withUnpacked(encoding, b, limit, func(content io.Reader, limit int64) bool {

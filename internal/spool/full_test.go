@@ -16,7 +16,7 @@ func TestSpool_FullDiskLeavesNothingHalfWritten(t *testing.T) {
 	refuses(t, s, 200<<10, "file too large") // its first block is written whole
 }
 
-// limitFiles makes every write beyond so many bytes of a file fail, as on a full disk, and returns what ends it.
+// limitFiles makes every write beyond a file size fail, as on a full disk, and returns a function that lifts the limit.
 func limitFiles(t *testing.T, size uint64) func() {
 	t.Helper()
 	signal.Ignore(syscall.SIGXFSZ)

@@ -129,7 +129,7 @@ func (s *Spool) store(plain []byte, always bool) (stored, error) {
 	return stored{memory: slices.Clip(append([]byte(nil), small...))}, nil
 }
 
-// restore returns the content of a block of so many bytes.
+// restore returns the content of a block, which has size bytes.
 func (s *Spool) restore(c stored, size int) (*Buffer, error) {
 	s.start()
 	small := c.memory
@@ -201,7 +201,7 @@ func (b *budget) force(n int64) { b.used.Add(n) }
 func (b *budget) give(n int64) { b.used.Add(-n) }
 
 // initialRoom is how much memory a request gets for announcing its length. Once initialBytes of it have come, there is
-// room for a block: a server has so many of a large body when it has read the header, and the rest in one read.
+// room for a block: a server has that many of a large body when it has read the header, and the rest in one read.
 const (
 	initialRoom   = 8 << 10
 	initialBytes  = 2 << 10

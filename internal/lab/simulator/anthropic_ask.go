@@ -117,7 +117,7 @@ func generation(model string) int {
 	return anyTerms
 }
 
-// prefill checks that a newer model is not asked to go on with a turn of its own.
+// prefill checks that a newer model is not asked to continue a turn of its own.
 func (a *anthropicAsk) prefill() *problem {
 	newer := generation(a.model) == adaptiveOnly || strings.HasPrefix(a.model, "claude-") && strings.Contains(a.model, "-4-6")
 	if n := len(a.Messages); newer && n > 0 && a.Messages[n-1].Role == "assistant" {

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Continue is how a model answers when it is asked to go on with an answer that broke off. Such a request
+// Continue is how a model answers when it is asked to continue an answer that broke off. Such a request
 // ends with the beginning of the model's own answer, and with a turn of the user's that has the end of that
 // beginning between <ending> and </ending>. A request may also end with the beginning alone: a prefill, which
 // the model continues. Other requests get the whole answer.
 type Continue string
 
-// The ways to go on. Without one the model repeats what it is asked to repeat.
+// The ways to continue. Without one the model repeats what it is asked to repeat.
 const (
-	Exact      Continue = "exact"      // repeats the end of what it has said, and goes on
+	Exact      Continue = "exact"      // repeats the end of what it has said, and continues
 	Paraphrase Continue = "paraphrase" // repeats it in other words
-	Decline    Continue = "decline"    // says that it does not go on
+	Decline    Continue = "decline"    // says that it does not continue
 	Repeat     Continue = "repeat"     // repeats all that it has said
 	NoPrefill  Continue = "no-prefill" // 400 on a prefill, else Exact
 )

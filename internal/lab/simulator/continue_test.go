@@ -11,7 +11,7 @@ import (
 	"github.com/ridethrough/ridethrough/internal/lab/simulator"
 )
 
-// TestContinue_EveryWayInEveryAPI asks a model to go on with an answer whose first words it has said.
+// TestContinue_EveryWayInEveryAPI asks a model to continue an answer whose first words it has said.
 func TestContinue_EveryWayInEveryAPI(t *testing.T) {
 	const whole, partial, asks = "one two three four", "one two ", "Go on behind <ending>two </ending>."
 	chat := func(turns ...string) string {

@@ -29,8 +29,8 @@ func events(body string) []string {
 	return all
 }
 
-// kinds returns a stream in short: the type of each Anthropic event, what each
-// OpenAI chunk is about.
+// kinds summarises a stream: the type of each Anthropic event, the subject of
+// each OpenAI chunk.
 func kinds(body string) string {
 	var all []string
 	for _, event := range events(body) {

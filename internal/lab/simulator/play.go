@@ -98,7 +98,7 @@ func (c Cut) play(x *exchange) {
 	}
 }
 
-// stream sends the part of a stream that comes before the cut, and the error behind it.
+// stream sends the part of a stream that comes before the cut, and then the error.
 func (c Cut) stream(x *exchange, s stream) {
 	content := s.content[:max(0, min(c.After, len(s.content)))]
 	switch {

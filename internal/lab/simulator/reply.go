@@ -96,7 +96,7 @@ func (s Silence) String() string { return timed("silence", s.For) }
 // String returns "stall" or "stall:30s".
 func (s Stall) String() string { return timed("stall", s.For) }
 
-// timed returns a word with its time; 0 is none.
+// timed returns a word with its time, unless that is 0.
 func timed(word string, d time.Duration) string {
 	if d == 0 {
 		return word

@@ -22,7 +22,7 @@ const (
 	studio      = "/api/v1/chat"
 	studioOld   = "/api/v0/chat/completions"
 
-	// unstreamed is for an API that streams unless it is told not to.
+	// unstreamed is for an API that streams by default.
 	unstreamed = `{"model":"m","stream":false}`
 )
 

@@ -41,8 +41,8 @@ func (h *History) Share(f *fleet.Fleet) {
 	})
 }
 
-// FleetIncidents returns the latest incidents, the newest first, with those that other gateways of the fleet have met. The
-// numbers are of this gateway. An incident that only others have met has none.
+// FleetIncidents returns the latest incidents, the newest first, with those that other gateways of the fleet have met.
+// The numbers are of this gateway, so an incident that only others have met lacks them.
 func (h *History) FleetIncidents(now time.Time) []Incident {
 	all := h.Incidents(now)
 	own := len(all)

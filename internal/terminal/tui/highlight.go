@@ -97,8 +97,8 @@ func (s *syntax) token(source string, before rune) (color ink, n int) {
 	return ink{}, n
 }
 
-// quoted returns the length of the string with which a source begins; 0: with none. A string that is not closed in its
-// line, as an apostrophe or a lifetime, is none, unless its quotes are three or a backtick.
+// quoted returns the length of the string with which a source begins, or 0. A quote that is not closed in its line,
+// such as an apostrophe or a lifetime, begins no string, unless it is triple or a backtick.
 func quoted(source, quote string) int {
 	if !strings.HasPrefix(source, quote) {
 		return 0

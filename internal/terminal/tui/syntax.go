@@ -27,8 +27,8 @@ func syntaxOf(language string) *syntax {
 	return nil
 }
 
-// syntaxes are the syntaxes by the names of their languages. A family has the keywords of all its languages: a word that
-// is none in one of them is a rare name there.
+// syntaxes are the syntaxes by the names of their languages. A family has the keywords of all its languages: a keyword
+// of only some of them is a rare name in the others.
 var syntaxes = map[string]*syntax{
 	"c h cpp c++ cc hpp cs csharp c# go golang java js javascript jsx mjs ts typescript tsx kotlin kt proto protobuf scala swift dart php zig": {
 		comments: []string{"//"}, block: [2]string{"/*", "*/"}, quotes: []string{`"""`, `"`, "'", "`"},

@@ -48,8 +48,8 @@ export function fold(c: Council, e: CouncilEvent, now: number): Council {
   return { ...c, transcript: foldTurn(c.transcript, e, now) }
 }
 
-// whyFailed returns why a council failed; '': it did not. Of too few answers it says how many there are: why members
-// have none is shown with each of them.
+// whyFailed returns why a council failed; '': it did not. If too few members answered, it says how many: each of the
+// others shows its own reason.
 function whyFailed(c: Council, e: CouncilEvent): string {
   const answered = count(c, 'answered')
   if (e.status !== 'failed') return ''

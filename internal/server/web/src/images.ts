@@ -55,7 +55,7 @@ export function wrongTogether(images: readonly Image[]): string {
 
 const letters = (file: Uint8Array, from: number, to: number): string => String.fromCharCode(...file.subarray(from, to))
 
-// typeOf returns the media type of an image by how its file begins; "": it is none that a message may have.
+// typeOf returns the media type of an image by how its file begins; "": a message may not have such an image.
 function typeOf(begins: string): string {
   if (begins.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
   if (begins.startsWith('\xff\xd8\xff')) return 'image/jpeg'

@@ -8,7 +8,7 @@ import { outageNotice, recoveryNotice, windowNotice } from './words'
 
 const storageKey = 'ridethrough-notices'
 
-// notices says whether notices are shown; 'never': the browser has none here, or refuses them.
+// notices says whether notices are shown; 'never': the browser lacks them here, or refuses them.
 export const notices = signal<'on' | 'off' | 'never'>('off')
 
 // toggleNotices turns them on, if the browser permits it, or off.

@@ -7,8 +7,8 @@ import { link, lostAt } from './store'
 const known = new Map<string, unknown>() // the latest answers by path, for a view that is opened again
 const knownBound = 50
 
-// usePolled returns the latest answer of a path below /-/, and why the last request for it has failed. It is asked for
-// again after so many milliseconds, Infinity: never, and when the server is back. Without one, the answer before stays.
+// usePolled returns the latest answer of a path below /-/, and why the last request for it has failed. It asks again
+// after a time in milliseconds, Infinity: never, and when the server is back. Without an answer the old one stays.
 export function usePolled<T>(path: string, after = Infinity): [answer: T | null, failed: string] {
   const [answer, set] = useState<T | null>((known.get(path) as T | undefined) ?? null)
   const [failed, fail] = useState('')

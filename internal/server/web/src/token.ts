@@ -5,7 +5,7 @@ import { decode } from './route'
 
 const storageKey = 'ridethrough-token'
 
-// takeToken moves the token from the address to the storage; false: there is none.
+// takeToken moves the token from the address to the storage; false: the address has no token.
 export function takeToken(): boolean {
   const match = /^#token=(.*)$/.exec(location.hash)
   if (!match) return false

@@ -100,7 +100,7 @@ function enqueue(queue: readonly Input[], input: Input): Input[] {
   return known ? queue.map((i) => (i.id === input.id ? { ...i, text: input.text } : i)) : [...queue, input]
 }
 
-// changeTurn changes the turn with an id; if there is none, the last one.
+// changeTurn changes the turn with an id, or else the last one.
 function changeTurn(t: Transcript, id: string, change: (turn: Turn) => Turn): Transcript {
   let at = t.turns.findLastIndex((turn) => turn.id === id)
   if (at < 0) at = t.turns.length - 1
