@@ -256,19 +256,10 @@ func (ci *circuit) coolDown(wait time.Duration, now time.Time) {
 // coolsDown reports whether the upstream has asked for no calls at this moment.
 func (ci *circuit) coolsDown(now time.Time) bool { return now.Round(0).Before(ci.cooldown) }
 
-// inRow returns how many tries in a row have failed, once the outage has lasted for longer than an upstream answers no
-// call by chance, where it answers each call at its third try for example; 0: it has not.
-func (ci *circuit) inRow(now time.Time) int {
-	if !ci.open || now.Sub(ci.firstFault) < chanceOutage {
-		return 0
-	}
-	return ci.faults
-}
-
 // sharedFault returns the fault for a call that shares it, with what is left of
 // a stated wait.
 func (ci *circuit) sharedFault(now time.Time) *fault.Error {
 	f := *ci.latest
-	f.Wait, f.InRow = max(0, ci.resetAt.Sub(now.Round(0))), ci.inRow(now)
+	f.Wait = max(0, ci.resetAt.Sub(now.Round(0)))
 	return &f
 }

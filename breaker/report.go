@@ -33,28 +33,20 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) *fault.Error 
 		b.endInCohorts(c)
 	default:
 		b.endInCohorts(c)
+		b.inRow(c, now) // before this one is among them
 		bare := *f
 		bare.Err, bare.Body = nil, "" // they may hold something open, or much
 		c.meet().last = &bare
 		if f = b.judge(c, f, now); !c.leaves() {
 			b.failure(c, &bare, now)
-			f = b.inOutage(c, f, now)
+			if row := b.inRow(c, now); row > 0 && c.met.shared && levelOf(f) != none {
+				among := *f
+				among.InRow, f = row, &among
+			}
 		}
 	}
 	b.endProbe(c, now)
 	return f
-}
-
-// inOutage returns the fault of a call that has shared others' before as part of the outage, if there is one that lasts.
-func (b *Breaker) inOutage(c *Caller, f *fault.Error, now time.Time) *fault.Error {
-	part := *f
-	if ci := b.outage(c); ci != nil && c.met.shared && levelOf(f) != none {
-		part.InRow = ci.inRow(now)
-	}
-	if part.InRow == 0 {
-		return f
-	}
-	return &part
 }
 
 // Recall counts the fault that a call met in an earlier process, which had no answer since. Nothing is counted once a call

@@ -69,3 +69,24 @@ func TestBreaker_OutageEndsCallsAtTheEndOfTheirSchedule(t *testing.T) {
 		}
 	}
 }
+
+// In an old outage probes are half a minute apart: what failed before a call came is no reason to end it.
+func TestBreaker_CallThatComesLateInAnOutageIsAnsweredAfterIt(t *testing.T) {
+	for _, p := range []policy.Policy{policy.Simple(), policy.Interactive()} {
+		for before := time.Second; before <= 30*time.Second; before += time.Second {
+			synctest.Test(t, func(t *testing.T) {
+				var g breaker.Breaker
+				u := down(10*time.Minute, errBusy)
+				var others sync.WaitGroup
+				for range 20 {
+					others.Go(func() { _ = ask(t.Context(), &g, policy.Patient(), breaker.Scope{}, u) })
+				}
+				time.Sleep(10*time.Minute - before)
+				if err := ask(t.Context(), &g, p, breaker.Scope{}, u); err != nil {
+					t.Errorf("a call with %d retries, %v before the end: %v, want an answer", p.Retries, before, err)
+				}
+				others.Wait()
+			})
+		}
+	}
+}

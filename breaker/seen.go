@@ -51,6 +51,7 @@ type record struct {
 type met struct {
 	last   *fault.Error // the latest fault, its own or another call's
 	shared bool         // another call's among them
+	before int          // tries that had failed in a row when it met its first, in an outage that lasted then
 	doubts int          // refusals that were doubted
 
 	alone         int     // tries in a row that have failed outside of an outage
@@ -82,6 +83,21 @@ func (c *Caller) endRow() {
 	if c.met != nil {
 		c.met.unwatch()
 	}
+}
+
+// inRow returns how many tries in a row have failed since the call met its first fault, once the outage has lasted for longer
+// than an upstream answers no call by chance, where it answers each call at its third try for example; 0: it has not.
+func (b *Breaker) inRow(c *Caller, now time.Time) int {
+	ci, m := b.outage(c), c.meet()
+	switch {
+	case ci == nil || now.Sub(ci.firstFault) < chanceOutage:
+		return 0
+	case m.last == nil:
+		m.before = ci.faults
+	case ci.faults < m.before: // it is another row
+		m.before = 0
+	}
+	return ci.faults - m.before
 }
 
 // meet returns what the call has met, to be added to.

@@ -34,7 +34,7 @@ type Error struct {
 
 	Doubtful bool   `json:",omitzero"` // a key or a model is refused, which is an error of the provider's where it has just accepted the same
 	Doubted  int    `json:",omitzero"` // how many such refusals the call has had: it is worth another try soon, whatever its kind; 0: it is not
-	InRow    int    `json:"-"`         // how many tries in a row of the calls that share a breaker have failed, in an outage that lasts; 0: none does
+	InRow    int    `json:"-"`         // how many tries in a row of the calls that share a breaker have failed since the call's first, in an outage that lasts; 0: none does
 	Why      string `json:",omitzero"` // what other tries show about it, in words that follow Error's; "": nothing
 
 	Guessed   bool   `json:",omitzero"` // the kind is inferred from the wording; false: a table, a status or a type states it
