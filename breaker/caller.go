@@ -154,8 +154,10 @@ func (c *Caller) permit() (retry.Permit, error) {
 		c.breaker.withdraw(c)
 		return nil, retry.ErrGivenUp
 	case f != nil:
-		f.InRow = c.breaker.inRow(c, c.breaker.now())
-		c.shared, c.met.last, c.met.shared = nil, f, true
+		now := c.breaker.now()
+		m := c.meet(now)
+		f.InRow = c.breaker.inRow(c, now)
+		c.shared, m.last, m.shared = nil, f, true
 		return nil, f
 	}
 	c.breaker.begun++

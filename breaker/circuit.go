@@ -78,23 +78,24 @@ type circuit struct {
 	key
 	breaker *Breaker
 
-	open         bool         // else closed
-	faults       int          // without a success between
-	of           string       // the model of the first of them
-	several      bool         // another model has met one as well, or there was no answer at all
-	ofHost       bool         // all of them may be the host's
-	silences     int          // how many of the latest of them were silent tries
-	firstFault   time.Time    // of them
-	recent       window       // the latest tries, where it was closed
-	cohort       cohort       // the latest tries, by when they began
-	outageFrom   moment       // all tries have been refused since; zero: that is not certain
-	latest       *fault.Error // of them, without its cause
-	resetAt      time.Time    // the end of the wait that the latest fault asks for
-	changed      time.Time    // when a try has told something last
-	answered     time.Time    // when it was proved last that it is not down
-	presumedAt   time.Time    // when it was closed because a probe was not refused; zero: something was answered since
-	cooldown     time.Time    // no call is sent until then; by the wall clock
-	cooldownFrom order        // the latest try that had begun by then
+	open         bool          // else closed
+	faults       int           // without a success between
+	of           string        // the model of the first of them
+	several      bool          // another model has met one as well, or there was no answer at all
+	ofHost       bool          // all of them may be the host's
+	silences     int           // how many of the latest of them were silent tries
+	firstFault   time.Time     // of them
+	recent       window        // the latest tries, where it was closed
+	cohort       cohort        // the latest tries, by when they began
+	outageFrom   moment        // all tries have been refused since; zero: that is not certain
+	latest       *fault.Error  // of them, without its cause
+	took         time.Duration // the try that met it, from its beginning
+	resetAt      time.Time     // the end of the wait that the latest fault asks for
+	changed      time.Time     // when a try has told something last
+	answered     time.Time     // when it was proved last that it is not down
+	presumedAt   time.Time     // when it was closed because a probe was not refused; zero: something was answered since
+	cooldown     time.Time     // no call is sent until then; by the wall clock
+	cooldownFrom order         // the latest try that had begun by then
 
 	probe        *Caller   // in progress: the circuit is half-open
 	probedAt     time.Time // when the latest probe began
@@ -108,7 +109,6 @@ type circuit struct {
 	suspected  time.Time // another has told of an outage, and this one is answered; zero: none has
 	hintedAt   time.Time // when an answer was told of last, or a probe sent because of one
 
-	took          time.Duration // the try that met the latest fault
 	earlyRetryAt  time.Time     // when the latest was sent
 	earlyRetryGap time.Duration // between two of them, as those before have fared; 0: as little as may be
 
@@ -255,6 +255,12 @@ func (ci *circuit) coolDown(wait time.Duration, now time.Time) {
 
 // coolsDown reports whether the upstream has asked for no calls at this moment.
 func (ci *circuit) coolsDown(now time.Time) bool { return now.Round(0).Before(ci.cooldown) }
+
+// lasts reports whether the outage has lasted for longer than an upstream answers no call by chance, where it answers each
+// call at its third try for example.
+func (ci *circuit) lasts(now time.Time) bool {
+	return ci.open && now.Sub(ci.firstFault) >= chanceOutage
+}
 
 // sharedFault returns the fault for a call that shares it, with what is left of
 // a stated wait.

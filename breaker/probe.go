@@ -13,7 +13,7 @@ const (
 	probeLimit   = 30 * time.Second       // a probe that takes longer is not waited for
 	silentLimit  = time.Minute            // the same where the outage is a silence: the next one would be as silent
 	refusalLimit = time.Second            // a refusal after a stated wait comes sooner than this
-	youngOutage  = 10 * time.Second       // so long a probe that is not refused at once ends an outage, see nextPresumption
+	youngOutage  = 10 * time.Second       // so long a probe that is not refused at once ends an outage; for as long that is no proof
 	few          = 5                      // so few calls probe often enough by their own schedules
 	longWait     = 3 * time.Second        // while they sleep for less than this on average
 	candidates   = 8                      // sleeping calls that are looked at for an early probe
@@ -38,8 +38,9 @@ func (ci *circuit) advance(now time.Time) {
 			ci.forget()
 		}
 	}
-	if ci.presumedAnswered(now) {
-		ci.breaker.release(ci.presume(momentOf(now), now), ci.key, now)
+	if due(ci.nextPresumption(), now) {
+		ci.presumedAt = now
+		ci.breaker.release(ci.back(momentOf(now), now), ci.key, now)
 	}
 	for ci.open && ci.awaitingProbe.n > 0 && ci.mayProbe(now) && !ci.probeDue(now).After(now) {
 		c := ci.nextProbe(&ci.awaitingProbe)
@@ -57,9 +58,6 @@ func (ci *circuit) advance(now time.Time) {
 
 // due reports whether a moment, if it is one, has come.
 func due(at, now time.Time) bool { return !at.IsZero() && !at.After(now) }
-
-// presumedAnswered reports whether a probe is taken for answered before it is.
-func (ci *circuit) presumedAnswered(now time.Time) bool { return due(ci.nextPresumption(), now) }
 
 // nextPresumption is when the probe is taken for answered; zero: its outcome is waited for. At the end of a stated
 // wait, and in the first seconds of an outage, a refusal would have come at once, an answer takes its time, and the

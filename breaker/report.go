@@ -33,10 +33,9 @@ func (b *Breaker) report(c *Caller, f *fault.Error, now time.Time) *fault.Error 
 		b.endInCohorts(c)
 	default:
 		b.endInCohorts(c)
-		b.inRow(c, now) // before this one is among them
 		bare := *f
 		bare.Err, bare.Body = nil, "" // they may hold something open, or much
-		c.meet().last = &bare
+		c.meet(now).last = &bare
 		if f = b.judge(c, f, now); !c.leaves() {
 			b.failure(c, &bare, now)
 			if row := b.inRow(c, now); row > 0 && c.met.shared && levelOf(f) != none {
@@ -111,15 +110,12 @@ func (b *Breaker) success(c *Caller, now time.Time) {
 
 // recover closes the circuit after a try was answered, and returns the calls that waited for that.
 func (ci *circuit) recover(began moment, now time.Time) (free []*Caller) {
-	ci.answered = now
-	free = ci.presume(began, now)
-	ci.presumedAt = time.Time{}
-	return free
+	ci.answered, ci.presumedAt = now, time.Time{}
+	return ci.back(began, now)
 }
 
-// presume is recover for a try that will be answered: nothing is proved so far.
-func (ci *circuit) presume(began moment, now time.Time) (free []*Caller) {
-	ci.presumedAt = now
+// back closes the circuit after a try that was accepted, which is no proof yet.
+func (ci *circuit) back(began moment, now time.Time) (free []*Caller) {
 	ci.cohort.answer(began)
 	switch {
 	case ci.open:

@@ -85,27 +85,27 @@ func (c *Caller) endRow() {
 	}
 }
 
-// inRow returns how many tries in a row have failed since the call met its first fault, once the outage has lasted for longer
-// than an upstream answers no call by chance, where it answers each call at its third try for example; 0: it has not.
-func (b *Breaker) inRow(c *Caller, now time.Time) int {
-	ci, m := b.outage(c), c.meet()
-	switch {
-	case ci == nil || now.Sub(ci.firstFault) < chanceOutage:
-		return 0
-	case m.last == nil:
-		m.before = ci.faults
-	case ci.faults < m.before: // it is another row
-		m.before = 0
-	}
-	return ci.faults - m.before
-}
-
 // meet returns what the call has met, to be added to.
-func (c *Caller) meet() *met {
+func (c *Caller) meet(now time.Time) *met {
 	if c.met == nil {
 		c.met = new(met)
+		if ci := c.breaker.outage(c); ci != nil && ci.lasts(now) {
+			c.met.before = ci.faults
+		}
 	}
 	return c.met
+}
+
+// inRow returns how many tries in a row have failed since a call met its first fault, in an outage that lasts; 0: none does.
+func (b *Breaker) inRow(c *Caller, now time.Time) int {
+	ci := b.outage(c)
+	if ci == nil || !ci.lasts(now) {
+		return 0
+	}
+	if ci.faults < c.met.before { // it is another row
+		c.met.before = 0
+	}
+	return ci.faults - c.met.before
 }
 
 // recordOf returns the record of a scope; nil: there are too many that are still of use.
