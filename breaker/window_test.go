@@ -94,19 +94,25 @@ func (u *randomFaults) try(ctx context.Context, drawn *rand.Rand) (int, error) {
 	return 1, retry.Sleep(ctx, takes)
 }
 
-// call makes one call.
+// call makes one call, which must not fail.
 func (u *randomFaults) call(t *testing.T, g *breaker.Breaker) {
-	start := time.Now()
-	c := g.Caller(opus)
-	defer c.Close()
-	drawn := rand.New(rand.NewPCG(5, u.begin()))
-	_, err := retry.Do(t.Context(), retry.Retrier{Policy: policy.Patient(), Breaker: c}, func(ctx context.Context, _ int) (int, error) {
-		return u.try(ctx, drawn)
-	})
-	if err != nil {
+	if err := u.ask(t.Context(), g, policy.Patient()); err != nil {
 		t.Errorf("the call ended with %v", err)
 	}
+}
+
+// ask makes one call through the breaker; nil: without one.
+func (u *randomFaults) ask(ctx context.Context, g *breaker.Breaker, p policy.Policy) error {
+	start, drawn := time.Now(), rand.New(rand.NewPCG(5, u.begin()))
+	e := retry.Retrier{Policy: p}
+	if g != nil {
+		c := g.Caller(opus)
+		defer c.Close()
+		e.Breaker = c
+	}
+	_, err := retry.Do(ctx, e, func(ctx context.Context, _ int) (int, error) { return u.try(ctx, drawn) })
 	u.end(time.Since(start))
+	return err
 }
 
 // begin counts a call that begins, and returns its number.
