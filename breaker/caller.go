@@ -213,6 +213,9 @@ func (c *Caller) Wait(ctx context.Context, d time.Duration) error {
 		return retry.ErrGivenUp
 	}
 	b.putToSleep(c, d)
+	if c.retryNow {
+		b.goNow(c)
+	}
 	wake := c.wakeChannel()
 	b.mu.Unlock()
 	_, err := clock.Or(b.Clock).SleepOrWake(ctx, d, wake)

@@ -73,19 +73,21 @@ func (b *Breaker) GiveUp() {
 }
 
 // RetryNow ends the call's wait and lets it go, even in an outage, but not while
-// it is paused. Before the first try it holds for that one. Its try does not
-// count if it fails: the wait continues, with the retries that it had.
+// it is paused. Between waits it holds for the next: who has seen that a try
+// failed may ask before the call waits. Its try does not count if it fails: the
+// wait continues, with the retries that it had.
 func (c *Caller) RetryNow() {
 	b := c.breaker
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if c.in == nil {
-		c.retryNow = !c.inFlight && c.fresh()
-		return
+	c.retryNow = !c.inFlight && !c.granted
+	if c.retryNow && c.in != nil && c.in != &b.paused {
+		b.goNow(c)
 	}
-	if c.retryNow = true; c.in == &b.paused {
-		return
-	}
+}
+
+// goNow takes a call that is to go at once out of its queue.
+func (b *Breaker) goNow(c *Caller) {
 	b.remove(c)
 	c.earlyProbe = c.asleep && c.last() != nil
 	b.admit(c, b.now(), false)

@@ -109,6 +109,39 @@ func TestCaller_RetryNowBeforeAcquireIsKept(t *testing.T) {
 	})
 }
 
+// A client that is told of a failed try may answer before the call waits.
+func TestCaller_RetryNowBeforeAWaitEndsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, open := range []bool{false, true} {
+			var g breaker.Breaker
+			if open {
+				fail(t, &g, opus, errBusy)
+			}
+			c := g.Caller(opus)
+			c.RetryNow()
+			pass, err := c.Acquire(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.RetryNow() // during the try, which is what was asked for
+			pass.Report(errBusy)
+			c.RetryNow()
+			began := time.Now()
+			if err := c.Wait(t.Context(), time.Hour); !errors.Is(err, retry.ErrEarlyProbe) || time.Since(began) > 0 {
+				t.Errorf("open %v: asked before the wait: got %v after %v, want an early probe at once", open, err, time.Since(began))
+			}
+			if pass, err = c.Acquire(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			pass.Report(errBusy)
+			if err := c.Wait(t.Context(), time.Minute); err != nil || time.Since(began) != time.Minute {
+				t.Errorf("open %v: the next wait: got %v after %v, want all of it", open, err, time.Since(began))
+			}
+			c.Close()
+		}
+	})
+}
+
 func TestBreaker_RetryNowSendsOneProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
