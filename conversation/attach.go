@@ -58,6 +58,8 @@ type reader struct {
 	works  int64        // the number of the last record of a worker: what passed by before it is stale
 	paused bool         // the conversation: its wait is not told of
 	resume bool         // it has been resumed, and the wait is to be told of
+	told   turn.Retry   // the wait that was told of last; its event is published behind its record
+	toldAt int64        // the last record that was read then
 }
 
 // errUnread ends an iteration that its reader has broken off.
@@ -174,10 +176,12 @@ func aside(kind string) bool {
 }
 
 // stale reports whether an event is part of an answer that has been reported as a
-// whole: it passed by while the log was read.
+// whole, or a wait that was told of: it passed by while the log was read.
 func (f *reader) stale(e wire.Event) bool {
 	t, _ := e.Body.(wire.Turn)
-	switch t.Event.(type) {
+	switch heard := t.Event.(type) {
+	case turn.Retry:
+		return e.Seq <= f.toldAt && heard.Retry() <= f.told.Retry()
 	case turn.TextDelta, turn.ReasoningDelta:
 		return e.Seq < f.works
 	}
@@ -218,6 +222,7 @@ func (f *reader) yieldWait() error {
 		return nil
 	}
 	ref := wire.Ref{ConversationID: f.id, TurnID: turnID}
+	f.told, f.toldAt = e, f.at
 	if !f.yield(wire.Event{Seq: f.at, Time: now, Body: wire.Turn{Ref: ref, Event: e}}, nil) {
 		return errUnread
 	}

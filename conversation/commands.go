@@ -74,14 +74,12 @@ func (w *worker) onEvent(ctx context.Context, e turn.Event) {
 	case turn.Retry:
 		w.asked = e.Name
 		w.retryAsked.Store(false)
+		if w.deferRetry(ctx, e) {
+			return
+		}
 	case turn.Recovered:
 		w.runner.dropWait(ctx, w.log.id, w.turn)
 		w.runner.announceRecovery(ctx, e.Provider)
-	}
-	if r, ok := e.(turn.Retry); ok && w.deferRetry(r) {
-		return
-	} else if ok {
-		w.noteHeldWait(ctx, r)
 	}
 	if turn.Kept(e) {
 		return // it came with its append
@@ -90,26 +88,21 @@ func (w *worker) onEvent(ctx context.Context, e turn.Event) {
 	w.publish(ctx, e)
 }
 
-// noteHeldWait notes a wait in which a gateway holds the turn's request. It is not recorded: another worker would
-// send the request again, and the gateway would continue that wait.
-func (w *worker) noteHeldWait(ctx context.Context, e turn.Retry) {
+// deferRetry puts a retry aside until its wait is kept: what people have seen has been counted, whatever becomes of the
+// process. False: a gateway holds the turn's request. That wait is noted and not kept: another worker would send the
+// request again, and the gateway would continue the wait.
+func (w *worker) deferRetry(ctx context.Context, e turn.Retry) bool {
 	w.mu.Lock()
+	if w.held == nil {
+		w.deferred = &e
+		w.mu.Unlock()
+		return true
+	}
 	wait := (&park{Retry: e}).of(w.log.id, w.log.settings.Title, w.turn, w.log.now.since)
 	w.mu.Unlock()
 	wait.Held = true
 	w.runner.noteWait(ctx, wait)
-}
-
-// deferRetry puts a retry aside until its wait is kept: what people have seen has been
-// counted, whatever becomes of the process. False: a gateway holds the turn's request, and its wait is not kept.
-func (w *worker) deferRetry(e turn.Retry) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.held != nil {
-		return false
-	}
-	w.deferred = &e
-	return true
+	return false
 }
 
 // flushDeferred publishes the deferred retry, if there is one.

@@ -48,8 +48,6 @@ func (w *worker) waitOrPark(ctx context.Context, n policy.Wait) error {
 		return errAborted // no worker is to resume it
 	case !stays:
 		return w.park(context.WithoutCancel(ctx), n) // a request to retry meanwhile wakes the turn again
-	case w.retryAsked.Load():
-		return retry.ErrEarlyProbe
 	}
 	err := w.pausable(ctx, func(ctx context.Context) error { return w.caller.Wait(ctx, n.Verdict.Wait) })
 	if err == nil && w.retryAsked.Load() {

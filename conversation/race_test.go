@@ -466,3 +466,35 @@ func TestAttach_RetryIsPublishedAfterItsRecord(t *testing.T) {
 		}
 	})
 }
+
+func TestAttach_BetweenAWaitsRecordAndItsEventTellsItOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFixture(t, fails(3, llmtest.Says("hi"))...)
+		m := h.hookStore()
+		runner, _ := h.runner()
+		c := h.create(runner)
+		seen := make(chan []string, 1)
+		var came bool
+		m.live = func(data []byte) {
+			if came || !strings.Contains(string(data), `"provider-retry"`) {
+				return
+			}
+			came = true
+			go func() { seen <- follow(t, runner, c, 0, 1) }()
+			synctest.Wait() // it has read the record
+		}
+		h.say(runner, c, "hello")
+		expect(t, <-seen, `
+			queued: hello
+			turn-start
+			user: hello
+			retry 0 in 5s: HTTP 529: busy
+			retry 1 in 10s: HTTP 529: busy
+			retry 2 in 30s: HTTP 529: busy
+			recovered after 3
+			… hi
+			model: hi
+			usage
+			sealed done, 3 retries, 45000ms`)
+	})
+}
