@@ -53,7 +53,7 @@ func (b *backend) Put(ctx context.Context, e store.Entry, ttl time.Duration) (st
 // put writes an entry over its revision. Its message has an id: a write that is sent again since its answer was lost ends
 // with a conflict with itself. While the servers show nothing that it conflicts with, it is sent again, as an append is.
 func (b *backend) put(ctx context.Context, e store.Entry, ttl time.Duration) (store.Entry, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, b.options.timeout, store.ErrUnavailable)
+	again, cancel := context.WithTimeout(ctx, b.options.timeout)
 	defer cancel()
 	id := rand.Text()
 	stored := func(revision uint64) (store.Entry, error) {
@@ -78,7 +78,7 @@ func (b *backend) put(ctx context.Context, e store.Entry, ttl time.Duration) (st
 			return stored(last.seq)
 		case last.seq > revision && e.Revision == 0 && isDeletion(last.header):
 			revision = last.seq
-		case last.seq > revision, none && revision > 0, !sleep(ctx, retryDelay):
+		case last.seq > revision, none && revision > 0, !sleep(again, retryDelay):
 			return store.Entry{}, err
 		}
 	}

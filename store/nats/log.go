@@ -54,7 +54,8 @@ func (b *backend) append(ctx context.Context, conversation string, at store.Posi
 // no longer stalls. Only an append that succeeds has been agreed to by most of them. The position alone keeps an append
 // from being stored twice: with a message id, a server would acknowledge one that it has and that is gone.
 func (b *backend) appendOnce(ctx context.Context, conversation string, at, want store.Position, put func(context.Context) (*jetstream.PubAck, error)) (store.Position, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, b.options.timeout, store.ErrUnavailable)
+	// At its end no append is broken off: whether it is stored would be unknown.
+	again, cancel := context.WithTimeout(ctx, b.options.timeout)
 	defer cancel()
 	for {
 		ack, err := put(ctx)
@@ -63,7 +64,7 @@ func (b *backend) appendOnce(ctx context.Context, conversation string, at, want 
 			return want, nil
 		}
 		end, err := b.resolveAppend(ctx, conversation, at, want, err)
-		if !errors.Is(err, errContradiction) || !sleep(ctx, retryDelay) {
+		if !errors.Is(err, errContradiction) || !sleep(again, retryDelay) {
 			return end, err
 		}
 	}
