@@ -130,7 +130,7 @@ func TestCLI_BadInputIsOneLine(t *testing.T) {
 }
 
 func TestCLI_HelpOnStandardOutput(t *testing.T) {
-	for _, args := range [][]string{nil, {"--help"}, {"serve", "--help"}, {"simulator", "-h"}} {
+	for _, args := range [][]string{{}, {"--help"}, {"serve", "--help"}, {"simulator", "-h"}} {
 		code, out, errs := run(t, nil, args...)
 		if code != 0 || !strings.Contains(out, "Usage:") || errs != "" {
 			t.Errorf("%q: code %d, %q", args, code, errs)
