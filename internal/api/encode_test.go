@@ -29,6 +29,7 @@ var encoded = []struct {
 	{openai.Responses(), api.Events, "reasoning text call-read input signature stop end"},
 	{gemini.API(), api.Events, "reasoning text call-read stop"},
 	{gemini.API(), api.Array, "reasoning text call-read stop end"},
+	{gemini.Interactions(), api.Events, "reasoning text call-read input signature stop end"},
 	{cohere.API(), api.Events, "reasoning text call-read input stop end"},
 	{ollama.API(), api.Lines, "reasoning text call-read stop end"},
 	{lmstudio.API(), api.Events, "reasoning text stop end"},
@@ -144,6 +145,9 @@ func TestEncoder_WholeAnswerHasWhatItsStreamHas(t *testing.T) {
 				}
 			}
 			_, _, streamed := decodeAll(t, tt.api, tt.form, encodeAll(tt.api, tt.form, answered(false, why)))
+			if tt.api == gemini.Interactions() && why == api.RefusedStop {
+				content, parts.Usage.Output = true, 1 // it refuses by an error, with nothing else
+			}
 			if !content || stop != streamed || parts.Usage.Output == 0 {
 				t.Errorf("%s, stop %d: %s says content: %v, stop %d, usage %+v; want content, stop %d as the stream, and a usage",
 					tt.api.Name(), why, body, content, stop, parts.Usage, streamed)

@@ -16,8 +16,8 @@ import (
 // Each file may become better and the whole still twice as thick: these are the sums that may not grow. A figure is
 // lowered when work has made the house smaller. Raising one is an edit of its line, with the reason in that line.
 const (
-	maxLines        = 102992 // of Go without tests, all modules together; 1,227 since prefill is back, keys are the client's to renew, a memory of the server's is respected, real servers and proxies are read right, errors that no SDK sees are shown, an answer that is none has one definition; 231 since every reader sees the end of an answer and authorities are read again; 221 of internal/hangup, which leaves a local server that stops without a word; 490 since heartbeats are no signs of life and what the gateway has just seen counts; 97 since breakers and limits read what fleets are told themselves; 20 of comments where two pieces of code became one; 174 since answers that are less than they look are noted; 331 since Gemini's are resumed at checkpoints; 42 since a bad call of a burst ends; 59 since bodies without TLS go out in large pieces and a frame is decoded once before content; 51 since calls that share an outage end on time, and one that opened by chance ends at a probe that is not refused
-	maxMainLines    = 97499  // of them, those of the module that people import
+	maxLines        = 103031 // of Go without tests, all modules together; 39 since the simulator plays Interactions; git log -L has the reasons of the 2,943 before
+	maxMainLines    = 97538  // of them, those of the module that people import
 	maxPackages     = 102    // seven folders of APIs in place of two rooms; with a file that is no test, all modules together; test/beside and test/proxies are two
 	maxPackageLines = 4000
 )

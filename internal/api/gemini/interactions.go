@@ -17,6 +17,7 @@ var interactions = api.New(api.Definition{
 	IsRequest:      api.HasPathSuffix("/interactions"),
 	SeesError:      api.SeesNamedError,
 	StreamForm:     api.Events,
+	Forms:          []string{interactionForms},
 	Memory:         map[string]func([]byte) bool{"previous_interaction_id": api.IsNamed}, // for a day at least
 	Decode:         decodeInteractions,
 	IsError:        func(key, value []byte) bool { return string(key) == "status" && string(value) == `"failed"` },

@@ -125,6 +125,7 @@ var speakers = sync.OnceValue(func() []speaker {
 		{below("/v2/"), cohereChat()},
 		{below("/model/"), bedrockRuntime()},
 		{speaksAnthropic, anthropicMessages()},
+		{has("/interactions"), interactions()},
 		{speaksGemini, geminiAPI()},
 		{below(lmStudioOldPath), lmStudioOld()},
 		{below("/api/v1/"), lmStudio()},

@@ -126,3 +126,32 @@ func (a *geminiAsk) thoughts() *problem {
 	}
 	return nil
 }
+
+// readInteractions reads a request for an interaction.
+func readInteractions(r ask, c *call) *problem {
+	var body struct {
+		Agent  string
+		Input  json.RawMessage
+		Config struct {
+			Summaries string `json:"thinking_summaries"`
+		} `json:"generation_config"`
+	}
+	switch err := json.Unmarshal(r.body, &body); {
+	case err != nil:
+		return bad("The request body is not valid JSON: %v", err)
+	case c.model == "" && body.Agent == "":
+		return bad("Either 'model' or 'agent' is required.")
+	}
+	if c.view = sealed; body.Config.Summaries == "auto" {
+		c.view = shown
+	}
+	var steps []struct {
+		Type, Role string
+		Content    json.RawMessage
+	}
+	_ = json.Unmarshal(body.Input, &steps) // else it is one text
+	for _, s := range steps {
+		c.turn(s.Type == "model_output" || s.Role == "model", plainText(s.Content))
+	}
+	return nil
+}

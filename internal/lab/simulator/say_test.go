@@ -31,7 +31,7 @@ func gist(f map[string]any) string {
 	kept := map[string]any{}
 	for _, name := range []string{
 		"type", "index", "content_block", "delta", "output_index", "item", "part", "arguments", "text", "content", "message",
-		"done", "done_reason",
+		"done", "done_reason", "event_type", "step",
 	} {
 		if v, ok := f[name]; ok {
 			kept[name] = v
@@ -89,6 +89,14 @@ func TestSay_WholeAnswerEqualsStream(t *testing.T) {
 			`"parts":[{"text":"Let me see.","thought":true},{"text":"Two files."},{"functionCall":{"name":"read","args":{"path":"a.txt"}},` +
 				`"thoughtSignature":"c2lnbmF0dXJlIG9mIDAwMDAwMQ=="},{"functionCall":{"name":"now","args":{}}}]`,
 			`"finishReason":"STOP"`, `"candidatesTokenCount":5`, `"thoughtsTokenCount":3`,
+		},
+		interaction: {
+			`"status":"requires_action"`,
+			`"steps":[{"type":"thought","signature":"c2lnbmF0dXJlIG9mIDAwMDAwMQ==","summary":[{"type":"text","text":"Let me see."}]},` +
+				`{"type":"model_output","content":[{"type":"text","text":"Two files."}]},` +
+				`{"type":"function_call","id":"call_000001_0","name":"read","arguments":{"path":"a.txt"}},` +
+				`{"type":"function_call","id":"call_000001_1","name":"now","arguments":{}}]`,
+			`"total_output_tokens":5,"total_thought_tokens":3`,
 		},
 		ollamaChat: {
 			`"message":{"role":"assistant","content":"Two files.","thinking":"Let me see.","tool_calls":[{"id":"call_000001_0",` +
@@ -233,6 +241,7 @@ func TestSay_StopReasons(t *testing.T) {
 		{completions, `"finish_reason":"length"`, `"finish_reason":"content_filter"`},
 		{responses, `"status":"incomplete","background":false,"error":null,"incomplete_details":{"reason":"max_output_tokens"}`, `{"reason":"content_filter"}`},
 		{geminiSSE, `"finishReason":"MAX_TOKENS"`, `"finishReason":"SAFETY"`},
+		{interaction, `"status":"incomplete"`, `"code":"safety"`},
 		{ollamaChat, `"done_reason":"length"`, `"done_reason":"stop"`},
 	} {
 		for _, body := range []string{streamed, unstreamed} {

@@ -68,6 +68,11 @@ func geminiAPI() dialect {
 	return dialect{vendor: []string{"gemini"}, apis: []*api.API{gemini.API()}, read: readGemini}
 }
 
+// interactions is Google's Interactions API. It keeps nothing.
+func interactions() dialect {
+	return dialect{vendor: []string{"gemini", "interactions"}, apis: []*api.API{gemini.Interactions()}, read: readInteractions}
+}
+
 // speaksGemini reports whether a request is meant for this API, which has its verb
 // after a colon in the path and its own header for the key.
 func speaksGemini(r *http.Request) bool {

@@ -17,6 +17,7 @@ const (
 	geminiWhole = "/v1beta/models/m:generateContent"
 	geminiSSE   = "/v1beta/models/m:streamGenerateContent?alt=sse"
 	geminiArray = "/v1beta/models/m:streamGenerateContent"
+	interaction = "/v1beta/interactions"
 	ollamaChat  = "/api/chat"
 	ollamaText  = "/api/generate"
 	studio      = "/api/v1/chat"
@@ -44,7 +45,7 @@ func outline(t *testing.T, body string) (kinds, text string) {
 	var all []string
 	var said strings.Builder
 	for _, frame := range frames(body) {
-		name, data, _ := strings.Cut(frame, "{")
+		name, data, _ := strings.Cut(strings.TrimPrefix(frame, "done "), "{")
 		kind, word := about(t, strings.TrimSpace(name), "{"+data)
 		all = append(all, kind)
 		said.WriteString(word)
@@ -79,6 +80,9 @@ func about(t *testing.T, name, data string) (kind, word string) {
 		return "error", ""
 	case name == "response.output_text.delta":
 		return "delta", f.Delta.(string)
+	case name == "step.delta":
+		word, _ := f.Delta.(map[string]any)["text"].(string)
+		return "delta", word
 	case name == "message.delta":
 		return "delta", f.Content
 	case name != "":
@@ -117,6 +121,10 @@ func TestProvider_StreamsOfEveryVendor(t *testing.T) {
 		{texts, "text/event-stream; charset=utf-8", "empty", "last done", "error", "error"},
 		{geminiSSE, "text/event-stream", "empty", "last", "error", "error"},
 		{geminiArray, "application/json; charset=UTF-8", "empty", "last", "error", "error"},
+		{
+			interaction, "text/event-stream", "interaction.created interaction.status_update step.start",
+			"step.stop interaction.completed done", "error", "error",
+		},
 		{ollamaChat, "application/x-ndjson", "empty", "last", "error", "error"},
 		{ollamaText, "application/x-ndjson", "empty", "last", "error", "error"},
 		{studioOld, "text/event-stream; charset=utf-8", "empty", "last done", "error", "error"},
@@ -175,6 +183,7 @@ var vendors = []struct{ path, text string }{
 	{responses, `"text":"one two"`},
 	{geminiWhole, `"text":"one two"`},
 	{"/v1/models/m:generateContent", `"text":"one two"`},
+	{interaction, `"steps":[{"type":"model_output","content":[{"type":"text","text":"one two"}]}]`},
 	{ollamaChat, `"message":{"role":"assistant","content":"one two"},"done":true`},
 	{ollamaText, `"response":"one two","done":true`},
 	{studioOld, `"content":"one two"`},
@@ -218,6 +227,9 @@ func TestProvider_ErrorsOfEveryVendor(t *testing.T) {
 		{geminiWhole, "{}", "503", 503, `{"error":{"code":503,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE"}}`},
 		{geminiSSE, "{}", "429", 429, `{"error":{"code":429,"message":"Resource has been exhausted (e.g. check quota).","status":"RESOURCE_EXHAUSTED"}}`},
 		{geminiArray, "[", "ok", 400, ""},
+		{interaction, plain, "503", 503, `{"error":{"message":"The service is overloaded. Please try again later.","code":"service_unavailable"}}`},
+		{interaction, "{}", "ok", 400, `{"error":{"message":"Either 'model' or 'agent' is required.","code":"invalid_request"}}`},
+		{interaction, "[", "ok", 400, ""},
 		{"/v1beta/elsewhere", "{}", "ok", 404, `{"error":{"code":404,"message":"Invalid URL (POST /v1beta/elsewhere)","status":"NOT_FOUND"}}`},
 		{ollamaChat, plain, "503", 503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`},
 		{ollamaChat, plain, "429", 429, `{"error":"too many concurrent requests"}`},

@@ -9,6 +9,7 @@ var asking = []struct{ path, body string }{
 	{completions, `{"model":"m","stream":true,"stream_options":{"include_usage":true}}`},
 	{responses, `{"model":"m","stream":true,"reasoning":{"summary":"auto"},"include":["reasoning.encrypted_content"]}`},
 	{geminiSSE, `{"generationConfig":{"thinkingConfig":{"includeThoughts":true}}}`},
+	{interaction, `{"model":"m","stream":true,"generation_config":{"thinking_summaries":"auto"}}`},
 	{ollamaChat, streamed},
 	{studio, streamed},
 }
@@ -88,6 +89,26 @@ response.completed`,
 {"content":{"parts":[{"functionCall":{"args":{"path":"a.txt"},"name":"read"},"thoughtSignature":"c2lnbmF0dXJlIG9mIDAwMDAwMQ=="}],"role":"model"}}
 {"content":{"parts":[{"functionCall":{"args":{},"name":"now"}}],"role":"model"}}
 {"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP"}`,
+
+	interaction: `{"event_type":"interaction.created"}
+{"event_type":"interaction.status_update"}
+{"event_type":"step.start","index":0,"step":{"type":"thought"}}
+{"delta":{"content":{"text":"Let ","type":"text"},"type":"thought_summary"},"event_type":"step.delta","index":0}
+{"delta":{"content":{"text":"me ","type":"text"},"type":"thought_summary"},"event_type":"step.delta","index":0}
+{"delta":{"content":{"text":"see.","type":"text"},"type":"thought_summary"},"event_type":"step.delta","index":0}
+{"delta":{"signature":"c2lnbmF0dXJlIG9mIDAwMDAwMQ==","type":"thought_signature"},"event_type":"step.delta","index":0}
+{"event_type":"step.stop","index":0}
+{"event_type":"step.start","index":1,"step":{"type":"model_output"}}
+{"delta":{"text":"Two ","type":"text"},"event_type":"step.delta","index":1}
+{"delta":{"text":"files.","type":"text"},"event_type":"step.delta","index":1}
+{"event_type":"step.stop","index":1}
+{"event_type":"step.start","index":2,"step":{"arguments":{},"id":"call_000001_0","name":"read","type":"function_call"}}
+{"delta":{"arguments":"{\"path\":","type":"arguments_delta"},"event_type":"step.delta","index":2}
+{"delta":{"arguments":"\"a.txt\"}","type":"arguments_delta"},"event_type":"step.delta","index":2}
+{"event_type":"step.stop","index":2}
+{"event_type":"step.start","index":3,"step":{"arguments":{},"id":"call_000001_1","name":"now","type":"function_call"}}
+{"event_type":"step.stop","index":3}
+{"event_type":"interaction.completed"}`,
 
 	ollamaChat: `{"done":false,"message":{"content":"","role":"assistant"}}
 {"done":false,"message":{"content":"","role":"assistant","thinking":"Let "}}
