@@ -42,6 +42,24 @@ func TestAcquire_HonestProvidersRefuseNothing(t *testing.T) {
 	})
 }
 
+// What is stated may be of when the request was sent. Since then only as much has come back as was lacking.
+func TestAcquire_NothingComesBackToAWholeLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &provider{requests: account{limit: 7}, tokens: account{limit: 20382}, latency: 11236 * time.Millisecond}
+		var table ratelimit.Table
+		ask(t.Context(), &table, p, "first", 10)
+		var all sync.WaitGroup
+		for _, size := range []float64{613, 2, 150, 3, 6, 367, 4360, 19000} {
+			all.Go(func() { ask(t.Context(), &table, p, "0", size) })
+			synctest.Wait()
+		}
+		all.Wait()
+		if len(p.refused) != 0 {
+			t.Errorf("%d refused, want none", len(p.refused))
+		}
+	})
+}
+
 // Whatever is stated, something goes at least once a minute while something waits.
 func TestAcquire_AnyHeadersLetTrafficGo(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
