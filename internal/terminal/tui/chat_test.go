@@ -196,8 +196,10 @@ func TestReplay_PrintsTheEndOfALongConversation(t *testing.T) {
 			if err := first.Do(t.Context(), tui.Send{ID: fmt.Sprint("input-", i), Text: fmt.Sprintf("question %d", i)}); err != nil {
 				t.Fatalf("send prompt %d: %v", i, err)
 			}
+			if i > 10 { // before that, prompts wait for one another
+				time.Sleep(time.Minute)
+			}
 		}
-		time.Sleep(time.Minute)
 		c.Conversation = first
 		s := start(t, c, 80, 40)
 		s.wait(time.Second)

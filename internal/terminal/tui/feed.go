@@ -132,6 +132,9 @@ func (m *model) printReplay() tea.Cmd {
 		if prompt, ok := t.Event.(turn.UserMessage); ok {
 			m.prompts.remember(typed(prompt.Text))
 		}
+		if i == begin && earlier > 0 {
+			m.emit(m.paint.faint("… " + text.Count(earlier, "earlier turn", "earlier turns")))
+		}
 		if i >= begin || !isTurn {
 			cmds = append(cmds, m.onEvent(e))
 			continue
@@ -142,9 +145,6 @@ func (m *model) printReplay() tea.Cmd {
 			earlier++
 		case turn.UserMessage:
 			m.dequeue(e.ID)
-		}
-		if i == begin-1 {
-			m.emit(m.paint.faint("… " + text.Count(earlier, "earlier turn", "earlier turns")))
 		}
 	}
 	m.replay.printing = false
