@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ridethrough/ridethrough/conversation"
 	"github.com/ridethrough/ridethrough/internal/terminal/tui"
@@ -24,6 +25,9 @@ func TestFolder_StoresAndListsConversations(t *testing.T) {
 	send(t, create(t, f), "Something else")
 	closed(t, first)
 	all := listed(t, f)
+	for began := time.Now(); len(all) < 2 && time.Since(began) < deadline; all = listed(t, f) {
+		time.Sleep(time.Millisecond) // one that is open is listed by its summary, which follows each event
+	}
 	if len(all) != 2 || all[1].ID != first.ID() || all[1].Settings.Title != "Where is it?" || all[1].Folder != "/work" || all[1].InUse || all[1].Turn != "" {
 		t.Errorf("List: got %+v, want the closed one last", all)
 	}
