@@ -27,6 +27,7 @@ func untilReset() policy.Policy {
 // answers makes calls one second apart through the breaker, which must be answered. It returns when they are.
 func answers(t *testing.T, g *breaker.Breaker, u *upstream, calls int) []time.Time {
 	t.Helper()
+	u.slow = 100 * time.Millisecond // in no time, the outage could be over in the instant in which all waits end
 	at := make([]time.Time, calls)
 	var ended sync.WaitGroup
 	for i := range calls {

@@ -27,6 +27,7 @@ func withApproval(t *testing.T, limit time.Duration, ran *atomic.Int32, answers 
 	h := newFixture(t, answers...)
 	write := tool.Tool{Tool: llm.Tool{Name: "write"}, Writes: true, Func: func(context.Context, json.RawMessage) (string, error) {
 		ran.Add(1)
+		time.Sleep(time.Second) // an answer can be repeated meanwhile
 		return "written", nil
 	}}
 	h.config.Agent = func(context.Context, conversation.Settings) (agent.Agent, error) {

@@ -154,7 +154,7 @@ func TestGuesses_NetworksAndBounds(t *testing.T) {
 	if got := g.Len(); got != 4096 {
 		t.Errorf("%d addresses are kept, want 4096", got)
 	}
-	g.Fail(here, now.Add(time.Minute))
+	g.Fail(here, now.Add(time.Hour)) // those with eleven guesses may be among those kept
 	if got := g.Len(); got != 1 {
 		t.Errorf("%d addresses are kept when the others' guesses are forgotten, want 1", got)
 	}
