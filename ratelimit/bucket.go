@@ -53,8 +53,7 @@ func (b *bucket) state(l Limit, mark float64, sent, now time.Time) {
 	b.limit, b.rate = l.Limit, l.Limit/window.Seconds()
 	left := l.Remaining
 	if !sent.IsZero() { // it may have been stated then, or now; nothing comes back to a limit that is whole
-		then := min(b.limit, left+b.refilled(now.Sub(sent)))
-		left = min(left, then-(b.charged-mark)-b.others.since(sent, now))
+		left = min(left, min(b.limit, left+b.refilled(now.Sub(sent)))-(b.charged-mark)-b.others.since(sent, now))
 	}
 	b.asOf = now
 	if !sent.IsZero() {
