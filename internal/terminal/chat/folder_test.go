@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ func TestFolder_StoresAndListsConversations(t *testing.T) {
 	closed(t, first)
 	all := listed(t, f)
 	for began := time.Now(); len(all) < 2 && time.Since(began) < deadline; all = listed(t, f) {
-		time.Sleep(time.Millisecond) // one that is open is listed by its summary, which follows each event
+		runtime.Gosched() // one that is open is listed by its summary, which follows each event
 	}
 	if len(all) != 2 || all[1].ID != first.ID() || all[1].Settings.Title != "Where is it?" || all[1].Folder != "/work" || all[1].InUse || all[1].Turn != "" {
 		t.Errorf("List: got %+v, want the closed one last", all)
