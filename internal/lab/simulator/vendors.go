@@ -70,7 +70,7 @@ func geminiAPI() dialect {
 
 // interactions is Google's Interactions API. It keeps nothing.
 func interactions() dialect {
-	return dialect{vendor: []string{"gemini", "interactions"}, apis: []*api.API{gemini.Interactions()}, read: readInteractions}
+	return dialect{vendor: []string{"interactions"}, apis: []*api.API{gemini.Interactions()}, read: readInteractions}
 }
 
 // speaksGemini reports whether a request is meant for this API, which has its verb
