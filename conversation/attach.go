@@ -58,7 +58,7 @@ type reader struct {
 	works  int64        // the number of the last record of a worker: what passed by before it is stale
 	paused bool         // the conversation: its wait is not told of
 	resume bool         // it has been resumed, and the wait is to be told of
-	told   turn.Retry   // the wait that was told of last; its event is published behind its record
+	told   int          // the retry of the wait that was told of last; its event is published behind its record
 	toldAt int64        // the last record that was read then
 }
 
@@ -181,7 +181,7 @@ func (f *reader) stale(e wire.Event) bool {
 	t, _ := e.Body.(wire.Turn)
 	switch heard := t.Event.(type) {
 	case turn.Retry:
-		return e.Seq <= f.toldAt && heard.Retry() <= f.told.Retry()
+		return e.Seq <= f.toldAt && heard.Retry() <= f.told
 	case turn.TextDelta, turn.ReasoningDelta:
 		return e.Seq < f.works
 	}
@@ -222,7 +222,7 @@ func (f *reader) yieldWait() error {
 		return nil
 	}
 	ref := wire.Ref{ConversationID: f.id, TurnID: turnID}
-	f.told, f.toldAt = e, f.at
+	f.told, f.toldAt = e.Retry(), f.at
 	if !f.yield(wire.Event{Seq: f.at, Time: now, Body: wire.Turn{Ref: ref, Event: e}}, nil) {
 		return errUnread
 	}
