@@ -98,8 +98,8 @@ type callID struct {
 type call struct {
 	upstream, model string
 	caller, client  string
-	at              string    // the upstream after failover
-	in              *incident // the incident that made it wait; nil: none
+	at              string      // the upstream after failover
+	in              []*incident // those that made it wait
 }
 
 type try struct {
@@ -227,7 +227,7 @@ func (h *History) waits(id callID, c call) {
 		c.at = c.upstream
 		last = &c
 		h.calls[id] = last
-	case last.in == nil: // after a failover
+	case len(last.in) == 0: // after a failover
 		last.upstream, last.model = c.upstream, c.model
 	}
 	if u := h.upstreams[c.upstream]; u != nil && u.Runs[c.model] != nil && u.Runs[c.model].in != nil {
@@ -243,7 +243,7 @@ func (h *History) known(id callID, name string) *call {
 	}
 	c := &call{upstream: name}
 	if u := h.upstreams[name]; u != nil && u.latest != nil && u.latest.isOpen() {
-		c.in = u.latest
+		c.in = []*incident{u.latest}
 	}
 	return c
 }
@@ -260,8 +260,8 @@ func (h *History) recovered(id callID, name string, retries int, waited time.Dur
 			q.Waited += waited
 		})
 	}
-	if c.in != nil {
-		c.in.settle(&c.in.Held)
+	for _, in := range c.in {
+		in.settle(&in.Held)
 	}
 }
 
@@ -272,8 +272,8 @@ func (h *History) lost(c *call, id callID) {
 	}
 	delete(h.calls, id)
 	h.dirty = true
-	if c.in != nil {
-		c.in.settle(&c.in.Lost)
+	for _, in := range c.in {
+		in.settle(&in.Lost)
 	}
 }
 

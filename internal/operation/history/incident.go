@@ -226,12 +226,12 @@ func (h *History) trimIncidents() {
 	}
 }
 
-// suffers counts a call that waits because of the incident, once.
+// suffers counts a call that waits because of the incident, once, though it may have waited through another before.
 func (in *incident) suffers(c *call) {
-	if c.in != nil {
+	if slices.Contains(c.in, in) {
 		return
 	}
-	c.in = in
+	c.in = append(c.in, in)
 	in.Calls++
 	if _, known := in.Clients[c.client]; known || len(in.Clients) < clientBound {
 		in.Clients[c.client]++
@@ -319,7 +319,7 @@ func latest(a, b time.Time) time.Time {
 
 func (h *History) awaited(r *run, model string) bool {
 	for _, c := range h.calls {
-		if r.in != nil && c.in == r.in && c.at == r.in.Upstream && c.model == model {
+		if r.in != nil && slices.Contains(c.in, r.in) && c.at == r.in.Upstream && c.model == model {
 			return true
 		}
 	}

@@ -137,6 +137,35 @@ func TestIncident_CountsCallersAndClients(t *testing.T) {
 	})
 }
 
+// A call whose wait is long meets the next incident too.
+func TestIncident_CallWaitsThroughTwo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "")
+		for range 3 {
+			w.fail(1, "m")
+		}
+		time.Sleep(time.Minute)
+		w.recover(2, "m", 1, time.Minute)
+		time.Sleep(time.Hour)
+		for range 3 {
+			w.fail(1, "m")
+		}
+		time.Sleep(time.Minute)
+		w.recover(1, "m", 6, time.Hour)
+		for _, in := range w.Incidents(time.Now()) {
+			if in.Calls != 1 || in.Held != 1 || in.Callers != 1 {
+				t.Errorf("incident %s: %d calls of %d callers, %d held; want the one that waited through both", in.ID, in.Calls, in.Callers, in.Held)
+			}
+		}
+		if got := w.said(); got != "work 0 to recovered 1, 3 of 4 failed; work 61 to recovered 62, 3 of 4 failed" {
+			t.Error(got)
+		}
+		if got := w.Upstream("work", time.Now()).Saved; got.Calls != 2 || got.Outages != 2 {
+			t.Errorf("saved: got %+v, want two calls and two outages", got)
+		}
+	})
+}
+
 func TestIncident_SwitchedCallWasHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
