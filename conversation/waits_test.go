@@ -264,6 +264,7 @@ func TestConfig_OnEventGetsTriesAndWaits(t *testing.T) {
 		c := h.create(runner)
 		h.speak(runner, c, "t1")
 		follow(t, runner, c, 0, 1)
+		synctest.Wait() // the end is told after it is kept, maybe when the next turn has begun
 		h.speak(runner, c, "t2")
 		time.Sleep(10 * time.Second)
 		if err := runner.Stop(t.Context(), c, ""); err != nil {

@@ -251,7 +251,7 @@ func TestLearned_HeartbeatsAreNoContent(t *testing.T) {
 		learning(t, &l, &drawn{random: rand.New(rand.NewPCG(7, 8)), draw: always(time.Second)}, 2000)
 		pings := []beat{{0, start}}
 		for range 100 {
-			pings = append(pings, beat{10 * time.Second, ": ping\n\n"})
+			pings = append(pings, pinged)
 		}
 		var took []time.Duration
 		said := ""

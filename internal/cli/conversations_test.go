@@ -46,13 +46,7 @@ func TestServe_ConversationSurvivesRestart(t *testing.T) {
 		t.Fatalf("start turn: %d %s, want 202", status, text)
 	}
 	provider.waitForLog(t, "request")
-	for n := 0; ; n++ { // until it waits
-		if _, text := call(t, "GET", url+"/c1", ""); strings.Contains(text, `"wait"`) {
-			break
-		} else if n == 1000 {
-			t.Fatalf("conversation has no wait: %s", text)
-		}
-	}
+	polled(t, url+"/c1", `"wait"`)
 	if code := first.stop(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}

@@ -256,13 +256,9 @@ func TestTurns_EveryFaceHasTheSameMetricsAndSpans(t *testing.T) {
 // talk has one turn in a conversation of a server, to its end.
 func talk(t *testing.T, url, traceparent string) {
 	t.Helper()
-	for n := 0; ; n++ { // until the store is open
-		status, text := call(t, "POST", url+"/-/conversations", `{"id":"c1","model":"main/large"}`)
-		if status == 201 {
-			break
-		} else if n == 1000 {
-			t.Fatalf("create conversation: %d %s", status, text)
-		}
+	polled(t, url+"/-/conversations", `"conversations":[`) // the store is open
+	if status, text := call(t, "POST", url+"/-/conversations", `{"id":"c1","model":"main/large"}`); status != 201 {
+		t.Fatalf("create conversation: %d %s", status, text)
 	}
 	req, _ := http.NewRequestWithContext(t.Context(), "POST", url+"/-/conversations/c1/turns", strings.NewReader(`{"text":"hello"}`))
 	req.Header = http.Header{"Traceparent": {traceparent}, "Accept": {"application/x-ndjson"}, "Content-Type": {"application/json"}}

@@ -301,13 +301,7 @@ func TestExport_GoesThroughTheServer(t *testing.T) {
 	_, want, _ := run(t, nil, "export", "--data", dir)
 	serving := start(t, "serve", "--listen", "127.0.0.1:0", "--data", dir)
 	url := serving.waitForLog(t, "listening")["url"].(string)
-	for n := 0; ; n++ { // until the store is open
-		if status, text := call(t, "GET", url+"/-/conversations", ""); status == 200 {
-			break
-		} else if n == 1000 {
-			t.Fatalf("the conversations are not there: %d %s", status, text)
-		}
-	}
+	polled(t, url+"/-/conversations", `"conversations":[`) // the store is open
 	here := []string{"RIDETHROUGH_LISTEN=" + strings.TrimPrefix(url, "http://"), "HOME=" + t.TempDir()}
 	for _, args := range [][]string{{"--data", dir}, {"--server", url}} {
 		code, lines, errs := run(t, here, append([]string{"export"}, args...)...)

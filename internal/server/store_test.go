@@ -144,6 +144,7 @@ func TestConversations_EventsEndWithTheirStore(t *testing.T) {
 		c := &closing{Store: store.Memory()}
 		p := newConversationServerOn(t, server.Config{}, c)
 		id := p.create("c1")
+		synctest.Wait() // else the worker's own subscription may close it
 		c.closes.Store(true)
 		resp := p.send("GET", "/"+id+"/events", "", "Accept", "text/event-stream")
 		defer resp.Body.Close()

@@ -99,16 +99,15 @@ func TestReach_AnyAnswerIsReachable(t *testing.T) {
 }
 
 func TestReach_UnreachableIsAProblem(t *testing.T) {
-	gone := httptest.NewServer(nil)
-	gone.Close()
+	const gone = "http://127.0.0.1:1"
 	secure := httptest.NewUnstartedServer(nil)
 	secure.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	secure.StartTLS()
 	defer secure.Close()
 	elsewhere := "http://a.invalid"
 	tests := []struct{ url, says string }{
-		{gone.URL, "refused"},
-		{strings.Replace(gone.URL, "http://", "http://user:sesame@", 1), "http://user:xxxxx@127.0.0.1"},
+		{gone, "refused"},
+		{strings.Replace(gone, "http://", "http://user:sesame@", 1), "http://user:xxxxx@127.0.0.1"},
 		{secure.URL, "certificate"},
 		{elsewhere, "cannot be reached"},
 	}
@@ -125,7 +124,7 @@ func TestReach_UnreachableIsAProblem(t *testing.T) {
 			t.Errorf("%s: got %+v, want a problem and %q, and no password", tt.url, f, tt.says)
 		}
 	}
-	if f := doctor.Ready(t.Context(), gone.URL); f.State != doctor.Warning || !strings.Contains(f.Text, "no server answers at") {
+	if f := doctor.Ready(t.Context(), gone); f.State != doctor.Warning || !strings.Contains(f.Text, "no server answers at") {
 		t.Errorf("ready without a server: %+v, want a warning", f)
 	}
 }
