@@ -71,11 +71,13 @@ var agents = []agent{
 	{
 		name: "kilo", program: "@kilocode/cli-linux-x64/bin/kilo", file: ".config/kilo/kilo.json",
 		settings: opencodeSettings("@ai-sdk/openai-compatible", ""), args: "run", beside: 1,
+		call: `bash{"command":"echo seventeen otters swim","description":"Count the otters"}`, inside: inside,
 	},
 	{
 		name: "cline-anthropic", program: ".bin/cline", args: "--auto-approve true -t 86400 -P anthropic", file: ".cline/data/settings/providers.json",
 		settings: `{"version":1,"lastUsedProvider":"anthropic","modes":{},"providers":{"anthropic":{"settings":{"provider":"anthropic",` +
 			`"apiKey":"sk-ant-test0000","baseUrl":"{url}/v1","model":"claude-sonnet-4-5"},"updatedAt":"2026-11-01T00:00:00.000Z","tokenSource":"manual"}}}`,
+		call: `run_commands{"commands":["echo seventeen otters swim"]}`, inside: inside, sealed: true,
 	},
 	pi("pi-chat", "@earendil-works/pi-coding-agent/dist/bundle/cli.js", "openai-completions", "/v1"),
 	pi("pi-responses", "@earendil-works/pi-coding-agent/dist/bundle/cli.js", "openai-responses", "/v1"),
@@ -90,16 +92,20 @@ var agents = []agent{
 
 // pi returns pi with one of its APIs. Its older versions have the User-Agent of an SDK.
 func pi(name, program, api, path string) agent {
-	return agent{
-		name: name, program: program, args: "--provider p --model m -p", file: ".pi/agent/models.json",
+	a := agent{
+		name: name, program: program, args: "--provider p --model m -p", file: ".pi/agent/models.json", sealed: api != "openai-completions",
 		settings: `{"providers":{"p":{"baseUrl":"{url}` + path + `","api":"` + api + `","apiKey":"sk-test-0000","models":[{"id":"m"}]}}}`,
 	}
+	if api != "openai-responses" { // there it returns reasoning without its content, which OpenAI does not find: without a gateway, too
+		a.call, a.inside = `bash{"command":"echo seventeen otters swim"}`, inside
+	}
+	return a
 }
 
 // continueCLI returns Continue's program for the terminal.
 func continueCLI(name, provider string) agent {
 	return agent{
-		name: name, program: ".bin/cn", env: []string{"CONTINUE_TELEMETRY_ENABLED=0"}, args: "-p", file: ".continue/config.yaml",
+		name: name, sealed: provider == "anthropic", program: ".bin/cn", env: []string{"CONTINUE_TELEMETRY_ENABLED=0"}, args: "-p", file: ".continue/config.yaml",
 		settings: "name: x\nversion: 0.0.1\nschema: v1\nmodels:\n  - {name: m, provider: " + provider +
 			", model: m, apiKey: sk-test-0000, apiBase: '{url}/v1', roles: [chat]}\n",
 	}

@@ -108,7 +108,7 @@ func TestAgents_FareNoWorseThroughTheGateway(t *testing.T) {
 				}
 				scenes[1].tap.gateway = scenes[1].upstream
 				for i, s := range scenes {
-					asking[i] = s.ask(a, 4*time.Minute)
+					asking[i] = s.ask(a, 10*time.Minute)
 				}
 				var ways [2]beside.Way
 				for i, s := range scenes {

@@ -24,8 +24,12 @@ var breaks = []struct {
 	asks           int // that the agent needs for its answer
 	says           func(agent) string
 }{
-	{"reasoning", "lossless", 1, func(agent) string {
-		return `think:"Let me see what there is."+say:"` + story + `"+cut:1, think:"Once more, then."+say:"` + story + `"`
+	{"reasoning", "lossless", 1, func(a agent) string {
+		cut := "cut:1"
+		if a.sealed {
+			cut = "cut:0" // what has no text has no words
+		}
+		return `think:"Let me see what there is."+say:"` + story + `"+` + cut + `, think:"Once more, then."+say:"` + story + `"`
 	}},
 	{"tool call", "lossless", 2, func(a agent) string {
 		return "think:Hm+call:" + a.call + "+" + a.inside + ", think:Well+call:" + a.call + `, say:"` + story + `"`
@@ -47,6 +51,9 @@ func completedAfter(t *testing.T, d time.Duration) {
 		for _, b := range breaks {
 			t.Run(b.name, func(t *testing.T) {
 				t.Parallel()
+				if b.name == "tool call" && a.call == "" {
+					t.Skip("no tool is known that it runs without being asked")
+				}
 				s := newBreakingScene(t, d, b.says(a), b.complete)
 				asking := s.ask(a, d+5*time.Minute)
 				s.awaitFirst(asking)
