@@ -37,6 +37,8 @@ func TestPolicyShow_EndOfEachPolicy(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct{ name, file, want string }{
 		{"patient", "", "another wait of 30m would exceed its total of 8h."},
+		{"patient", "", "It retries failures without a name, too: for as long, but a 409 only twice."},
+		{"worker", "", "It ends at a failure without a name, and at a 409."},
 		{"council", "", "It gives up when retry 1 fails, 1.5s after the first try: that is its last retry."},
 		{"none", "", "It gives up at the first failure."},
 		{"codex", "", "codex: 29 retries, 24.2s of waiting"},

@@ -91,3 +91,41 @@ func TestWaits_ShowsActsAndSaysWhatWaits(t *testing.T) {
 		check(3, `^ridethrough: no gateway answers at `+base+`: connection refused; start one with .ridethrough serve`, strings.Fields(command)...)
 	}
 }
+
+// What waits is one list, and is paused, resumed and given up as a whole: calls of programs and turns of conversations.
+func TestWaits_TurnsAreInTheListAndActedOn(t *testing.T) {
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "55") // longer than this test
+		w.WriteHeader(529)
+	}))
+	defer provider.Close()
+	s := startIn(t, []string{"ANTHROPIC_BASE_URL=" + provider.URL, "ANTHROPIC_API_KEY=sk-ant-test", "XDG_DATA_HOME=" + t.TempDir()},
+		"serve", "--listen", "127.0.0.1:0", "--upstream", "anthropic="+provider.URL)
+	base, _ := s.waitForLog(t, "listening")["url"].(string)
+	polled(t, base+"/-/conversations", `"conversations":[]`)
+	for _, id := range []string{"c1", "c2"} {
+		if status, text := call(t, "POST", base+"/-/conversations", `{"id":"`+id+`","model":"anthropic/m-1"}`); status != 201 {
+			t.Fatalf("create conversation: %d %s", status, text)
+		}
+		if status, text := call(t, "POST", base+"/-/conversations/"+id+"/turns", `{"text":"hello","id":"t1"}`); status != 202 {
+			t.Fatalf("start turn: %d %s", status, text)
+		}
+		polled(t, base+"/-/waits", `"`+id+`"`)
+	}
+	check := func(want string, args ...string) {
+		t.Helper()
+		code, out, errs := run(t, []string{"RIDETHROUGH_SERVER=" + base}, args...)
+		if code != 0 || !regexp.MustCompile(want).MatchString(out+errs) {
+			t.Errorf("%q: code %d, %q %q; want %s", args, code, out, errs, want)
+		}
+	}
+	check(`(?s)^CALL +FACE .*\nc1 +conversation +anthropic +m-1 .* in \d+s .*\nc2 +conversation `, "waits")
+	check(`waiting +2 turns of conversations, retrying in \d+s…; see .ridethrough waits.`, "status")
+	check(`^2 turns of conversations paused\n$`, "waits", "pause", "--all")
+	check(`(?s)\nc1 .* paused .*\nc2 .* paused `, "waits")
+	check(`^2 turns of conversations resumed\n$`, "waits", "resume", "--all")
+	check(`(?s)\nc1 .* in \d+s .*\nc2 .* in \d+s `, "waits")
+	check(`^2 turns of conversations given up\n$`, "waits", "give-up", "--all")
+	polled(t, base+"/-/waits", `"waits":[]`)
+	check(`^nothing waits\n$`, "waits")
+}
