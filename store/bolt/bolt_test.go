@@ -109,6 +109,18 @@ func TestDelete_LeavesNoRecordBesideOtherWrites(t *testing.T) {
 	}
 }
 
+// An operator of a usual disk is told nothing: one takes a few milliseconds for a write.
+func TestHealth_WarnsOfASlowDisk(t *testing.T) {
+	s := open(t, bolt.Config{Dir: t.TempDir(), Reserve: 1})
+	for took, warns := range map[time.Duration]bool{5 * time.Millisecond: false, 50 * time.Millisecond: false, 80 * time.Millisecond: true} {
+		bolt.SetSyncLatency(s, took)
+		h, err := s.Health(t.Context())
+		if err != nil || strings.Contains(strings.Join(h.Warnings, "\n"), "the disk is slow: it takes 80ms") != warns || !warns && len(h.Warnings) > 0 {
+			t.Errorf("a write takes %v: got warnings %q, %v; want one: %t", took, h.Warnings, err, warns)
+		}
+	}
+}
+
 func TestOpen_SecondOpenIsRefused(t *testing.T) {
 	c := bolt.Config{Dir: t.TempDir()}
 	first := open(t, c)

@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/ridethrough/ridethrough/store"
 )
@@ -32,3 +33,6 @@ func OpenFile(path string, mapped int) error {
 	}
 	return err
 }
+
+// SetSyncLatency sets the latency that was measured at the start.
+func SetSyncLatency(s store.Store, d time.Duration) { s.(*boltStore).syncLatency = d }
