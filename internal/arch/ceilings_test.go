@@ -16,8 +16,8 @@ import (
 // Each file may become better and the whole still twice as thick: these are the sums that may not grow. A figure is
 // lowered when work has made the house smaller. Raising one is an edit of its line, with the reason in that line.
 const (
-	maxLines        = 103031 // of Go without tests, all modules together; 39 since the simulator plays Interactions; git log -L has the reasons of the 2,943 before
-	maxMainLines    = 97538  // of them, those of the module that people import
+	maxLines        = 103028 // of Go without tests, all modules together; 39 since the simulator plays Interactions; git log -L has the reasons of the 2,943 before
+	maxMainLines    = 97535  // of them, those of the module that people import
 	maxPackages     = 102    // seven folders of APIs in place of two rooms; with a file that is no test, all modules together; test/beside and test/proxies are two
 	maxPackageLines = 4000
 )

@@ -184,10 +184,7 @@ func wrapTo(text string, width int) []string {
 	width = max(2, width) // the widest character
 	var lines []string
 	for line := range strings.SplitSeq(lipgloss.Wrap(text, width, ""), "\n") {
-		lines = append(lines, fitted(line, width)...)
-	}
-	for i, line := range lines {
-		lines[i] = strings.TrimLeft(line, "\ufe0f\u20e3") // their letter is at the end of the line before
+		lines = append(lines, fitted(strings.TrimLeft(line, "\ufe0f\u20e3"), width)...) // their letter is at the end of the line before
 	}
 	return lines
 }
