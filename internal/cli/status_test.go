@@ -30,6 +30,17 @@ func follow(t *testing.T, url, text string) {
 	t.Fatalf("%s ended before %q", url, text)
 }
 
+// saying returns a check of what a command says of a server.
+func saying(t *testing.T, base string) func(code int, want string, args ...string) {
+	return func(code int, want string, args ...string) {
+		t.Helper()
+		got, out, errs := run(t, []string{"RIDETHROUGH_SERVER=" + base}, args...)
+		if got != code || !regexp.MustCompile(want).MatchString(out+errs) {
+			t.Errorf("%q: code %d, %q %q; want %d and %s", args, got, out, errs, code, want)
+		}
+	}
+}
+
 // TestWaits_ShowsActsAndSaysWhatWaits is about a gateway that holds a call, and about one that is not there.
 func TestWaits_ShowsActsAndSaysWhatWaits(t *testing.T) {
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -39,14 +50,7 @@ func TestWaits_ShowsActsAndSaysWhatWaits(t *testing.T) {
 	defer provider.Close()
 	s := start(t, "serve", "--listen", "127.0.0.1:0", "--data", "none", "--upstream", "anthropic="+provider.URL)
 	base, _ := s.waitForLog(t, "listening")["url"].(string)
-	env := []string{"RIDETHROUGH_SERVER=" + base}
-	check := func(code int, want string, args ...string) {
-		t.Helper()
-		got, out, errs := run(t, env, args...)
-		if got != code || !regexp.MustCompile(want).MatchString(out+errs) {
-			t.Errorf("%q: code %d, %q %q; want %d and %s", args, got, out, errs, code, want)
-		}
-	}
+	check := saying(t, base)
 	check(0, `^nothing waits\n$`, "waits")
 	check(0, `^$`, "status", "--live")
 	check(0, `^0 calls tried now\n$`, "waits", "retry", "--all")
@@ -112,20 +116,14 @@ func TestWaits_TurnsAreInTheListAndActedOn(t *testing.T) {
 		}
 		polled(t, base+"/-/waits", `"`+id+`"`)
 	}
-	check := func(want string, args ...string) {
-		t.Helper()
-		code, out, errs := run(t, []string{"RIDETHROUGH_SERVER=" + base}, args...)
-		if code != 0 || !regexp.MustCompile(want).MatchString(out+errs) {
-			t.Errorf("%q: code %d, %q %q; want %s", args, code, out, errs, want)
-		}
-	}
-	check(`(?s)^CALL +FACE .*\nc1 +conversation +anthropic +m-1 .* in \d+s .*\nc2 +conversation `, "waits")
-	check(`waiting +2 turns of conversations, retrying in \d+s…; see .ridethrough waits.`, "status")
-	check(`^2 turns of conversations paused\n$`, "waits", "pause", "--all")
-	check(`(?s)\nc1 .* paused .*\nc2 .* paused `, "waits")
-	check(`^2 turns of conversations resumed\n$`, "waits", "resume", "--all")
-	check(`(?s)\nc1 .* in \d+s .*\nc2 .* in \d+s `, "waits")
-	check(`^2 turns of conversations given up\n$`, "waits", "give-up", "--all")
+	check := saying(t, base)
+	check(0, `(?s)^CALL +FACE .*\nc1 +conversation +anthropic +m-1 .* in \d+s .*\nc2 +conversation `, "waits")
+	check(0, `waiting +2 turns of conversations, retrying in \d+s…; see .ridethrough waits.`, "status")
+	check(0, `^2 turns of conversations paused\n$`, "waits", "pause", "--all")
+	check(0, `(?s)\nc1 .* paused .*\nc2 .* paused `, "waits")
+	check(0, `^2 turns of conversations resumed\n$`, "waits", "resume", "--all")
+	check(0, `(?s)\nc1 .* in \d+s .*\nc2 .* in \d+s `, "waits")
+	check(0, `^2 turns of conversations given up\n$`, "waits", "give-up", "--all")
 	polled(t, base+"/-/waits", `"waits":[]`)
-	check(`^nothing waits\n$`, "waits")
+	check(0, `^nothing waits\n$`, "waits")
 }

@@ -63,7 +63,7 @@ var agents = []agent{
 	{
 		name: "cline", program: ".bin/cline", before: "auth -p openai-compatible -k sk-test-0000000000 -m gpt-5 -b {url}/v1",
 		args: "--auto-approve true -t 86400 -P openai-compatible",
-		call: `run_commands{"commands":["echo seventeen otters swim"]}`, inside: inside,
+		call: clineCall, inside: inside,
 	},
 	opencode("opencode-chat", "@ai-sdk/openai-compatible", ""),
 	opencode("opencode-responses", "@ai-sdk/openai", ""),
@@ -71,13 +71,13 @@ var agents = []agent{
 	{
 		name: "kilo", program: "@kilocode/cli-linux-x64/bin/kilo", file: ".config/kilo/kilo.json",
 		settings: opencodeSettings("@ai-sdk/openai-compatible", ""), args: "run", beside: 1,
-		call: `bash{"command":"echo seventeen otters swim","description":"Count the otters"}`, inside: inside,
+		call: opencodeCall, inside: inside,
 	},
 	{
 		name: "cline-anthropic", program: ".bin/cline", args: "--auto-approve true -t 86400 -P anthropic", file: ".cline/data/settings/providers.json",
 		settings: `{"version":1,"lastUsedProvider":"anthropic","modes":{},"providers":{"anthropic":{"settings":{"provider":"anthropic",` +
 			`"apiKey":"sk-ant-test0000","baseUrl":"{url}/v1","model":"claude-sonnet-4-5"},"updatedAt":"2026-11-01T00:00:00.000Z","tokenSource":"manual"}}}`,
-		call: `run_commands{"commands":["echo seventeen otters swim"]}`, inside: inside, sealed: true,
+		call: clineCall, inside: inside, sealed: true,
 	},
 	pi("pi-chat", "@earendil-works/pi-coding-agent/dist/bundle/cli.js", "openai-completions", "/v1"),
 	pi("pi-responses", "@earendil-works/pi-coding-agent/dist/bundle/cli.js", "openai-responses", "/v1"),
@@ -124,6 +124,12 @@ func copilot(name, provider, path string) agent {
 // inside is a cut behind one word of reasoning and two or three pieces of a call's arguments.
 const inside = "cut:3"
 
+// The calls of agents that are in the table more than once; Kilo is made from opencode.
+const (
+	opencodeCall = `bash{"command":"echo seventeen otters swim","description":"Count the otters"}`
+	clineCall    = `run_commands{"commands":["echo seventeen otters swim"]}`
+)
+
 func claude(name, folder string) agent {
 	return agent{
 		name: name, program: folder + "/claude", env: []string{"ANTHROPIC_BASE_URL={url}"}, args: "-p",
@@ -143,7 +149,7 @@ func codex(name, settings string, beside int) agent {
 func opencode(name, npm, options string) agent {
 	return agent{
 		name: name, program: "opencode-linux-x64/bin/opencode", file: ".config/opencode/opencode.json", settings: opencodeSettings(npm, options), args: "run", beside: 1,
-		call: `bash{"command":"echo seventeen otters swim","description":"Count the otters"}`, inside: inside, sealed: npm == "@ai-sdk/openai",
+		call: opencodeCall, inside: inside, sealed: npm == "@ai-sdk/openai",
 	}
 }
 

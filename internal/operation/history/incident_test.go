@@ -158,7 +158,7 @@ func TestIncident_CallWaitsThroughTwo(t *testing.T) {
 			}
 		}
 		if got := w.said(); got != "work 0 to recovered 1, 3 of 4 failed; work 61 to recovered 62, 3 of 4 failed" {
-			t.Error(got)
+			t.Errorf("incidents: got %s, want two, each with its recovery", got)
 		}
 		if got := w.Upstream("work", time.Now()).Saved; got.Calls != 2 || got.Outages != 2 {
 			t.Errorf("saved: got %+v, want two calls and two outages", got)
