@@ -156,17 +156,19 @@ func (closed) Wait(context.Context, time.Duration) error {
 }
 
 func TestFallback_NotAfterGiveUpByCommand(t *testing.T) {
-	w := agent.Agent{
-		Model: llmtest.New(large, llmtest.Fails(busy)), Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))},
-		Patience: time.Hour, Retry: patient(),
-	}
-	w.Retry.Breaker = closed{}
-	play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...).expect(t, `
-		turn-start
-		user: hello
-		retry 0 in 5s: HTTP 529: busy
-		error of acme/large, overloaded: HTTP 529: busy (0 retries, 0ms)
-		sealed failed: 0 retries, 0ms, 0 in, 0 out`)
+	synctest.Test(t, func(t *testing.T) {
+		w := agent.Agent{
+			Model: llmtest.New(large, llmtest.Fails(busy)), Fallback: []llm.Model{llmtest.New(small, llmtest.Says("hi"))},
+			Patience: time.Hour, Retry: patient(),
+		}
+		w.Retry.Breaker = closed{}
+		play(t.Context(), w, turn.State{}, turn.Begin("", "hello")...).expect(t, `
+			turn-start
+			user: hello
+			retry 0 in 5s: HTTP 529: busy
+			error of acme/large, overloaded: HTTP 529: busy (0 retries, 0ms)
+			sealed failed: 0 retries, 0ms, 0 in, 0 out`)
+	})
 }
 
 // termsOf are terms that hold at the large model, and at others none.
