@@ -126,7 +126,7 @@ func (c *call) nameUpstream() {
 		text += ", model " + at.model
 	}
 	text += c.sayContinued()
-	if comment := c.dialect.Comment(c.form, text); comment != nil && c.write(comment, clientStallTimeout) != nil {
+	if comment := c.dialect.Comment(c.form, c.client(), text); len(comment) > 0 && c.write(comment, clientStallTimeout) != nil {
 		c.clientLeft()
 	}
 }

@@ -48,9 +48,8 @@ type Definition struct {
 	Continuation func() Continuation // nil: a text that breaks off is not continued
 	Prefills     bool                // it has servers that continue a turn of the model's with which a request ends
 
-	Ping               func(state string) string                                                  // between events
-	PingFor            func(c Client, crlf bool) string                                           // the same for a client, among events whose lines end with CRLF or not; nil: as Ping
-	Comment            func(text string) string                                                   // among events; nil: its clients break on one
+	Ping               func(c Client, state string, crlf bool) string                             // between events, whose lines end with CRLF or not
+	Comment            func(text string) string                                                   // among events; "": its clients break on one; nil: as Ping
 	Heartbeat          func(Client) string                                                        // between events; nil or "": none
 	HeartbeatWithin    func(beat, id string) string                                               // the same in an answer that has begun; nil: as Heartbeat
 	EndsWithConnection func(c Client, body func(func(part []byte) (more bool)) bool) bool         // of [API.EndsWithConnection]; nil: it never does
@@ -82,13 +81,10 @@ func (a *API) Ping(f Form, c Client, state string) []byte { return a.ping(f, c, 
 
 // ping is Ping among events whose lines end with CRLF or not.
 func (a *API) ping(f Form, c Client, state string, crlf bool) []byte {
-	switch {
-	case f != Events && f != AWSEvents:
+	if f != Events && f != AWSEvents {
 		return []byte(" ")
-	case a.is.PingFor != nil:
-		return []byte(a.is.PingFor(c, crlf))
 	}
-	return []byte(a.is.Ping(state))
+	return []byte(a.is.Ping(c, state, crlf))
 }
 
 // EndsWithConnection reports whether a stream in which a request waits has no other end than that of its
@@ -98,13 +94,16 @@ func (a *API) EndsWithConnection(f Form, c Client, body func(func(part []byte) (
 	return f == Events && a.is.EndsWithConnection != nil && a.is.EndsWithConnection(c, body)
 }
 
-// Comment returns a line of text among the events of a stream, for a reader of the raw stream; nil: the form
+// Comment returns a line of text among the events of a stream, for a reader of the raw stream; none: the form
 // or a client of the API has no place for one. The text must be one line.
-func (a *API) Comment(f Form, text string) []byte {
-	if f != Events && f != AWSEvents || a.is.Comment == nil {
+func (a *API) Comment(f Form, c Client, text string) []byte {
+	switch {
+	case f != Events && f != AWSEvents:
 		return nil
+	case a.is.Comment != nil:
+		return []byte(a.is.Comment(text))
 	}
-	return []byte(a.is.Comment(text))
+	return []byte(a.is.Ping(c, text, false))
 }
 
 // Heartbeat returns the frame to send every 60 seconds while a request waits, for clients whose idle timer
@@ -136,8 +135,8 @@ func BeginsWith(text string) func(frame []byte) bool {
 	return func(frame []byte) bool { return bytes.HasPrefix(frame, []byte(text)) }
 }
 
-// PingComment returns a line that every reader of server-sent events skips, except Gemini's clients.
-func PingComment(state string) string {
+// PingComment returns a line that every reader of server-sent events skips, except Gemini's clients and one of Cohere's.
+func PingComment(_ Client, state string, _ bool) string {
 	if state == "" {
 		state = "hold"
 	}

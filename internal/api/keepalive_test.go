@@ -7,6 +7,7 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/internal/api/anthropic"
+	"github.com/ridethrough/ridethrough/internal/api/cohere"
 	"github.com/ridethrough/ridethrough/internal/api/gemini"
 	"github.com/ridethrough/ridethrough/internal/api/lmstudio"
 	"github.com/ridethrough/ridethrough/internal/api/ollama"
@@ -22,8 +23,12 @@ var (
 	genaiJS   = api.Client{Agent: "node", Library: "genai-js/0.24.1"}
 	firebase  = api.Client{Agent: "node", Library: "gl-js/3.0.0 fire/3.0.0"}
 	vertexJS  = api.Client{Agent: "model-builder/1.12.0 grpc-node/1.12.0"}
+	cohereGo  = api.Client{Agent: "github.com/cohere-ai/cohere-go/2.16.1"}
 	googleJS  = api.Client{Agent: "google-genai-sdk/3.3.0 gl-node/v20.20.2", Library: "google-genai-sdk/3.3.0 gl-node/v20.20.2"}
 )
+
+// debug is what cohereGo reads and leaves aside.
+const debug = "event: debug\ndata: {\"type\":\"debug\"}\n\n"
 
 // The keepalives, as measured to pass every client.
 func TestAPI_PingAndHeartbeat(t *testing.T) {
@@ -62,6 +67,9 @@ func TestAPI_PingAndHeartbeat(t *testing.T) {
 		{ollama.API(), api.Lines, vercel, " ", " ", ""},
 		{ollama.API(), api.JSON, vercel, " ", " ", ""},
 		{lmstudio.API(), api.Events, vercel, ": hold\n\n", ": " + state + "\n\n", ""},
+		{cohere.API(), api.Events, vercel, ": hold\n\n", ": " + state + "\n\n", ""},
+		{cohere.API(), api.Events, cohereGo, debug, debug, ""},
+		{cohere.API(), api.JSON, cohereGo, " ", " ", ""},
 		{lmstudio.API(), api.JSON, vercel, " ", " ", ""},
 	}
 	for _, tt := range tests {
@@ -74,19 +82,22 @@ func TestAPI_PingAndHeartbeat(t *testing.T) {
 
 func TestAPI_Comment(t *testing.T) {
 	for _, tt := range []struct {
-		d    *api.API
-		form api.Form
-		want string
+		d      *api.API
+		form   api.Form
+		client api.Client
+		want   string
 	}{
-		{anthropic.Messages(), api.Events, ": answer from one\nevent: ping\ndata: {\"type\":\"ping\"}\n\n"},
-		{openai.Responses(), api.Events, ": answer from one\n\n"},
-		{openai.Chat(), api.JSON, ""},
-		{gemini.API(), api.Events, ""},
-		{gemini.API(), api.Array, ""},
-		{ollama.API(), api.Lines, ""},
+		{anthropic.Messages(), api.Events, vercel, ": answer from one\nevent: ping\ndata: {\"type\":\"ping\"}\n\n"},
+		{openai.Responses(), api.Events, vercel, ": answer from one\n\n"},
+		{openai.Chat(), api.JSON, vercel, ""},
+		{gemini.API(), api.Events, vercel, ""},
+		{gemini.API(), api.Array, vercel, ""},
+		{ollama.API(), api.Lines, vercel, ""},
+		{cohere.API(), api.Events, vercel, ": answer from one\n\n"},
+		{cohere.API(), api.Events, cohereGo, debug},
 	} {
-		if got := string(tt.d.Comment(tt.form, "answer from one")); got != tt.want {
-			t.Errorf("%s in form %d: %q, want %q", tt.d.Name(), tt.form, got, tt.want)
+		if got := string(tt.d.Comment(tt.form, tt.client, "answer from one")); got != tt.want {
+			t.Errorf("%s in form %d to %+v: %q, want %q", tt.d.Name(), tt.form, tt.client, got, tt.want)
 		}
 	}
 }

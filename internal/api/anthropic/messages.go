@@ -27,7 +27,7 @@ var definition = api.Definition{
 	IsPlainContent: api.BeginsWith("event: content_block_delta\n"),
 	Prelude:        &prelude,
 	Continuation:   func() api.Continuation { return new(Continuing) },
-	Ping:           func(string) string { return ping },
+	Ping:           func(api.Client, string, bool) string { return ping },
 	Comment:        func(text string) string { return ": " + text + "\n" + ping }, // no reader sees an event without data
 	Heartbeat:      heartbeat,
 	Errors: api.ErrorFormat{

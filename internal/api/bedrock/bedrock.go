@@ -33,7 +33,6 @@ var invoke = api.New(api.Definition{
 	Continuation:   func() api.Continuation { return &anthropic.Continuing{Event: "chunk"} },
 	IsError:        isError,
 	Ping:           ping,
-	Comment:        ping,
 	Heartbeat:      heartbeat,
 	Errors:         errors,
 })
@@ -51,7 +50,6 @@ var converse = api.New(api.Definition{
 	Continuation:   func() api.Continuation { return new(converseContinuation) },
 	IsError:        isError,
 	Ping:           ping,
-	Comment:        ping,
 	Errors:         errors,
 })
 
@@ -117,7 +115,7 @@ func model(path string) api.Span {
 }
 
 // ping returns an event of a type that no SDK knows: all skip it. The member p is AWS's own padding.
-func ping(state string) string {
+func ping(_ api.Client, state string, _ bool) string {
 	payload, _ := json.Marshal(struct {
 		P string `json:"p,omitempty"`
 	}{state})

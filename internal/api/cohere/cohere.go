@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/ridethrough/ridethrough/internal/api"
 )
@@ -22,14 +23,22 @@ var chat = api.New(api.Definition{
 	IsPlainContent: api.BeginsWith("event: content-delta\n"),
 	Prelude:        &prelude,
 	IsError:        isErrorMember,
-	Ping:           api.PingComment,
-	Comment:        api.PingComment,
+	Ping:           ping,
 	AbortsOnError:  true, // its clients take the last event for an end, whatever its reason
 	Errors: api.ErrorFormat{
 		Body:  api.ErrorBody(forms, nil),
 		Event: func(_, message string) string { return errorEvent(message) },
 	},
 })
+
+// ping keeps a stream alive. To Cohere's Go client a comment is an event that it cannot read: it gets one of the API that
+// says nothing.
+func ping(c api.Client, state string, crlf bool) string {
+	if strings.HasPrefix(c.Agent, "github.com/cohere-ai/cohere-go/") {
+		return "event: debug\ndata: {\"type\":\"debug\"}\n\n"
+	}
+	return api.PingComment(c, state, crlf)
+}
 
 // isFailure reports whether a finish reason is that of an answer that has failed.
 func isFailure(reason []byte) bool {

@@ -17,6 +17,8 @@ func decode(name, data []byte) (ps api.Parts) {
 		decodeUnnamed(&ps, data)
 	case "error":
 		ps.Add(api.Part{Kind: api.ErrorPart})
+	case "debug": // the prompt, as the model was given it
+		ps.Add(api.Part{Kind: api.PingPart})
 	case "message-start":
 		ps.Add(api.Part{Kind: api.StartPart})
 	case "message-end":

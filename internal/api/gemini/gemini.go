@@ -37,7 +37,8 @@ var generateContent = api.New(api.Definition{
 		return errorBody("FAILED_PRECONDITION", message), true
 	},
 	BrokenEvent:   func(c api.Client, _ bool, body []byte) ([]byte, bool) { return body, readsBareErrors(c) },
-	PingFor:       ping,
+	Ping:          ping,
+	Comment:       func(string) string { return "" },
 	AbortsOnError: true, // its clients take an error inside a stream for a chunk without text
 	Errors: api.ErrorFormat{
 		Body: errorBody,
@@ -115,7 +116,7 @@ func isPlainContent(frame []byte) bool {
 
 // ping keeps a stream alive: a comment breaks its clients. A Go client that sees both kinds of line ends reads two
 // events as one.
-func ping(c api.Client, crlf bool) string {
+func ping(c api.Client, _ string, crlf bool) string {
 	event, end := "", "\n\n"
 	if crlf {
 		end = "\r\n\r\n"

@@ -24,8 +24,7 @@ var interactions = api.New(api.Definition{
 	IsPlainContent: isDelta,
 	SaysUnfinished: func(frame []byte) bool { return !isDelta(frame) && bytes.Contains(frame, []byte(`"in_progress"`)) },
 	Ping:           api.PingComment, // which the SDKs of Python and JavaScript skip
-	Comment:        api.PingComment,
-	AbortsOnError:  true, // the loops of its documentation look at no errors
+	AbortsOnError:  true,            // the loops of its documentation look at no errors
 	Errors: api.ErrorFormat{
 		Body: func(code, message string) []byte { return []byte(interactionsError(code, message) + "}") },
 		Event: func(code, message string) string {

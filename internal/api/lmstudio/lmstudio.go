@@ -24,7 +24,6 @@ var chat = api.New(api.Definition{
 	IsPlainContent: api.BeginsWith("event: message.delta\n"),
 	Prelude:        &prelude,
 	Ping:           api.PingComment,
-	Comment:        api.PingComment,
 	AbortsOnError:  true,
 	Errors: api.ErrorFormat{
 		Body:  errorBody,

@@ -27,7 +27,6 @@ var chat = api.New(api.Definition{
 	Prefills:         true,
 	BeginsLines:      continues,
 	Ping:             api.PingComment,
-	Comment:          api.PingComment,
 	Errors:           api.ErrorFormat{Body: api.ErrorBody(forms, nil)},
 })
 

@@ -28,7 +28,6 @@ var chat = api.New(api.Definition{
 	Continuation:   func() api.Continuation { return new(chatContinuation) },
 	Prefills:       true,
 	Ping:           api.PingComment,
-	Comment:        api.PingComment,
 	Heartbeat:      chatHeartbeat,
 	HeartbeatWithin: func(beat, id string) string {
 		if id == "" {
@@ -53,7 +52,6 @@ var completions = api.New(api.Definition{
 	Forms:          []string{sharedForms, completionsForms},
 	IsPlainContent: isChatPlainContent,
 	Ping:           api.PingComment,
-	Comment:        api.PingComment,
 	Heartbeat:      completionsHeartbeat,
 	AbortsOnError:  true,
 	Errors:         errors,

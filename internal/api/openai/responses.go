@@ -27,7 +27,6 @@ var responses = api.New(api.Definition{
 	Prelude:        &responsesPrelude,
 	Continuation:   func() api.Continuation { return new(responsesContinuation) },
 	Ping:           api.PingComment,
-	Comment:        api.PingComment,
 	Heartbeat:      responsesHeartbeat,
 	FinalEvent:     responsesFinalEvent,
 	Errors: api.ErrorFormat{

@@ -238,8 +238,8 @@ func noticesCuts(t *testing.T, a *api.API, r recording) {
 
 // passesKeepalives puts each keepalive between any two frames, and before the first.
 func passesKeepalives(t *testing.T, a *api.API, r recording) {
-	other, genaiJS := api.Client{}, api.Client{Library: "genai-js/0.24.1"}
-	alive := [][]byte{a.Ping(r.form, other, ""), a.Ping(r.form, other, "retry 3"), a.Ping(r.form, genaiJS, ""), a.Comment(r.form, "answer from one")}
+	other, genaiJS, cohereGo := api.Client{}, api.Client{Library: "genai-js/0.24.1"}, api.Client{Agent: "github.com/cohere-ai/cohere-go/2.16.1"}
+	alive := [][]byte{a.Ping(r.form, other, ""), a.Ping(r.form, other, "retry 3"), a.Ping(r.form, genaiJS, ""), a.Ping(r.form, cohereGo, ""), a.Comment(r.form, other, "answer from one")}
 	for _, c := range []api.Client{{}, {Agent: "claude-cli/2.1.329 (external, cli)"}, {Originator: "codex_vscode", Model: "gpt-5"}} {
 		beat := a.Heartbeat(r.form, c)
 		if beat != nil && a.FrameKind(r.form, beat) == api.Content && c.Program() == api.ClaudeCode {
