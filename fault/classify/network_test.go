@@ -132,19 +132,13 @@ func TestOf_ErrorsOfHTTPClient(t *testing.T) {
 	defer close(silent)
 	hang := func(http.ResponseWriter, *http.Request) { <-silent }
 	hangUp := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Skip("no loopback here:", err)
-	}
-	closed := "http://" + free.Addr().String()
-	free.Close()
 	plain := serve(t, httptest.NewServer, hangUp)
 	tests := []struct {
 		name, url string
 		client    *http.Client
 		want      fault.Kind
 	}{
-		{"refused", closed, &http.Client{}, fault.Unavailable},
+		{"refused", "http://127.0.0.1:1", &http.Client{}, fault.Unavailable},
 		{"hung up", plain, &http.Client{}, fault.Unavailable},
 		{"https to a plain port", "https" + plain[len("http"):], &http.Client{}, fault.Invalid},
 		{"unknown authority", serve(t, httptest.NewTLSServer, hang), &http.Client{}, fault.Invalid},

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"runtime"
 	"strings"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/ridethrough/ridethrough/internal/cli"
 	"github.com/ridethrough/ridethrough/internal/cli/command"
+	"github.com/ridethrough/ridethrough/internal/natstest"
 )
 
 // get asks a server; headers are names and values.
@@ -119,17 +120,10 @@ func TestServe_UnreadLogDelaysNoRequest(t *testing.T) {
 	}
 }
 
-// freeAddr returns an address on which nothing listens.
+// freeAddr returns an address on which nothing listens, nor will what lets the system choose its port.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("listen: %v", err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatalf("close the listener: %v", err)
-	}
-	return l.Addr().String()
+	return fmt.Sprint("127.0.0.1:", natstest.Ports(t, 1)[0])
 }
 
 // postUntilUp posts a request and returns the status of its answer. The server may not listen yet.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -317,18 +316,13 @@ func TestConnect_ServerThatDoesNotAnswerDiscovery(t *testing.T) {
 func TestConnect_BadServer(t *testing.T) {
 	page := httptest.NewServer(http.NotFoundHandler())
 	defer page.Close()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("listen: %v", err)
-	}
-	closed.Close()
 	for _, s := range []mcp.Server{
 		{},
 		{Command: "a", URL: "http://127.0.0.1/"},
 		{URL: "ftp://127.0.0.1/"},
 		{URL: "127.0.0.1"},
 		{URL: page.URL},
-		{URL: "http://" + closed.Addr().String()},
+		{URL: "http://127.0.0.1:1"},
 		{Command: "no-such-program-anywhere"},
 	} {
 		if m, err := mcp.Connect(t.Context(), s); err == nil {
