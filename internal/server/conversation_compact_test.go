@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -45,15 +44,10 @@ func TestCompact_OverAWebSocket(t *testing.T) {
 		p := newConversationServer(t, llmtest.Says("hello you"), llmtest.Fails(busy), llmtest.Says("They talked."))
 		c := p.create("")
 		k := p.mustDial("/" + c + "/socket")
-		k.send(`{"do":"say","text":"hello"}`)
-		k.read("sealed")
+		k.send(`{"do":"say","id":"t1","text":"hello"}`)
+		k.readAnswered("sealed", "did say t1")
 		k.send(`{"do":"compact","id":"s1","text":"Keep names."}`)
-		got := k.read("sealed")
-		at := slices.Index(got, "did compact s1")
-		if at < 0 {
-			t.Fatalf("messages: got %q, want the answer to the command", got)
-		}
-		expect(t, slices.Delete(got, at, at+1), `
+		expect(t, k.readAnswered("sealed", "did compact s1"), `
 			queued: Keep names.
 			turn-start
 			retry 0: HTTP 529: Overloaded
