@@ -39,7 +39,8 @@ func TestBreaker_RecoveryWakesAllCallsInASlowStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		u := down(time.Hour, errBusy)
-		all := crowd(t, &g, u, 200)
+		first := crowd(t, &g, u, 10) // they open the circuit: the pace is that of what comes in the outage
+		all := crowd(t, &g, u, 190)
 		time.Sleep(5 * time.Minute)
 		u.back()
 		for u.since(u.to) == 0 { // the probe
@@ -47,6 +48,7 @@ func TestBreaker_RecoveryWakesAllCallsInASlowStart(t *testing.T) {
 		}
 		begun := time.Now()
 		all.Wait()
+		first.Wait()
 		steps := map[int]int{}
 		for _, at := range u.asked[len(u.asked)-u.since(begun.Add(-time.Millisecond)):] {
 			steps[int(at.Sub(begun.Add(-time.Millisecond))/(25*time.Millisecond))]++
