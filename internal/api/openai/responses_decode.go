@@ -55,16 +55,17 @@ func decodeResponses(name, data []byte) (ps api.Parts) {
 func otherEvent(kind string, nth int, data []byte) api.Part {
 	p := api.Part{Kind: api.ClosePart, Block: nth, Text: data}
 	part, isDelta := strings.CutSuffix(kind, ".delta")
-	switch strings.TrimSuffix(part, ".done") {
-	case "response.reasoning_summary_text", "response.reasoning_text", "response.reasoning_summary_part":
+	switch part {
+	case "response.reasoning_summary_text", "response.reasoning_text",
+		"response.reasoning_summary_text.done", "response.reasoning_text.done", "response.reasoning_summary_part.done":
 		p.Of = api.ReasoningPart
-	case "response.function_call_arguments", "response.custom_tool_call_input":
+	case "response.function_call_arguments", "response.custom_tool_call_input", "response.function_call_arguments.done", "response.custom_tool_call_input.done":
 		p.Of = api.ToolInputPart
 	case "response.refusal":
 		p.Of = api.RefusalPart
-	case "response.output_text":
+	case "response.output_text.done":
 		p.Of = api.TextPart
-	case "response.content_part":
+	case "response.content_part.done":
 		p.Of = api.OpenPart
 	default:
 		if !strings.HasPrefix(kind, "response.") {
