@@ -81,7 +81,7 @@ func (c *Caller) Acquire(ctx context.Context) (retry.Permit, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed() && c.fresh() {
-		b.traffic.current++ // without reading the clock, which would cost as much as all else
+		b.traffic.arrive(b.now(), false)
 		c.granted, c.retryNow = true, false
 	} else if !c.decided() && c.in == nil {
 		now := b.now()

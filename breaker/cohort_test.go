@@ -106,9 +106,13 @@ func TestBreaker_ProbeThatIsNotRefusedEndsAShortOutage(t *testing.T) {
 		u.set(1)
 		u.arrive(t, &g, 2*time.Second)
 		u.set(0)
-		u.arrive(t, &g, 4*time.Second)
+		u.arrive(t, &g, 2*time.Second)
+		if o := g.State().Outages; len(o) != 1 || !o[0].Recovering {
+			t.Errorf("two seconds after an outage of two there is %+v, want its slow start", o)
+		}
+		u.arrive(t, &g, 3*time.Second)
 		if g.Degraded() {
-			t.Error("four seconds after an outage of two the circuit is degraded, want closed")
+			t.Error("five seconds after an outage of two the circuit is degraded, want closed")
 		}
 		u.all.Wait()
 	})

@@ -16,16 +16,12 @@ import (
 )
 
 // crowd has n patient callers ask an upstream that is down, and waits until all
-// of them are asleep. The first ten open the circuit: only what comes in an outage
-// counts for the pace at which it ends.
+// of them are asleep.
 func crowd(t *testing.T, g *breaker.Breaker, u *upstream, n int) *sync.WaitGroup {
 	t.Helper()
 	before := g.State().Waiting
 	var all sync.WaitGroup
-	for i := range n {
-		if i == 10 {
-			synctest.Wait()
-		}
+	for range n {
 		all.Go(func() {
 			if err := ask(t.Context(), g, policy.Patient(), opus, u); err != nil {
 				t.Errorf("the call ended with %v", err)

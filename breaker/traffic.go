@@ -23,10 +23,14 @@ func (t *traffic) arrive(now time.Time, outage bool) {
 	t.roll(now, outage)
 	t.current++
 	if outage {
-		// Two standard deviations less than was counted: what chance does not explain.
-		second := t.current + t.previous
-		t.peak = max(t.peak, second-2*math.Sqrt(second))
+		t.peak = max(t.peak, t.busy())
 	}
+}
+
+// busy is the calls of the present second, less two standard deviations: what chance does not explain.
+func (t *traffic) busy() float64 {
+	second := t.current + t.previous
+	return max(0, second-2*math.Sqrt(second))
 }
 
 // roll closes the present bucket and the empty ones after it, if they are over.

@@ -2,11 +2,14 @@ package breaker_test
 
 import (
 	"math"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ridethrough/ridethrough/breaker"
+	"github.com/ridethrough/ridethrough/policy"
 )
 
 func TestBreaker_CountsCallsThatGoAtOnce(t *testing.T) {
@@ -37,6 +40,18 @@ func TestBreaker_UsualTrafficIsMeasuredWithoutAnOutage(t *testing.T) {
 	}
 }
 
+func TestBreaker_CallsCountWhenTheyComeAndNotWhenTheyEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g breaker.Breaker
+		u := newRandomFaults(0, 6*time.Second)
+		u.arrive(t, &g, 10*time.Second)
+		if _, usual, _ := g.Traffic(); usual < 195 || usual > 205 {
+			t.Errorf("two hundred calls a second, of six seconds each, are counted as %.1f a second", usual)
+		}
+		u.all.Wait()
+	})
+}
+
 func TestBreaker_EachOutageHasItsOwnPeak(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
@@ -51,8 +66,36 @@ func TestBreaker_EachOutageHasItsOwnPeak(t *testing.T) {
 		meet(t, &g, opus, nil)
 		time.Sleep(time.Minute)
 		fail(t, &g, opus, errBusy)
-		if _, _, peak := g.Traffic(); peak != 0 {
-			t.Errorf("the next outage begins with a peak of %.1f, want 0", peak)
+		if _, _, peak := g.Traffic(); math.Abs(peak-0.53) > 0.01 { // 5 - 2√5
+			t.Errorf("the next outage begins with a peak of %.2f, want 0.53, of those that opened it", peak)
+		}
+	})
+}
+
+func TestBreaker_CrowdBeforeTheFirstFaultCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g breaker.Breaker
+		meet(t, &g, opus, nil)
+		time.Sleep(time.Minute)
+		u := down(5*time.Minute, errBusy)
+		u.sick = 100 * time.Millisecond // all have asked before the first is refused
+		var all sync.WaitGroup
+		for range 200 {
+			all.Go(func() {
+				if err := ask(t.Context(), &g, policy.Patient(), opus, u); err != nil {
+					t.Errorf("the call ended with %v", err)
+				}
+			})
+		}
+		all.Wait()
+		if _, _, peak := g.Traffic(); math.Abs(peak-171.7) > 0.1 { // 200 - 2√200
+			t.Errorf("200 calls at once are a peak of %.1f, want 171.7", peak)
+		}
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		probe := slices.IndexFunc(u.asked, func(at time.Time) bool { return !at.Before(u.to) })
+		if took := time.Since(u.asked[probe]); took > time.Second {
+			t.Errorf("the last of 200 calls was answered %v after the probe", took)
 		}
 	})
 }
