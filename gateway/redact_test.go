@@ -127,6 +127,25 @@ func TestOwnKey_NeverReachesAClient(t *testing.T) {
 	}
 }
 
+func TestOwnKey_OfOneLetterLeavesErrorsReadable(t *testing.T) {
+	const refusal = `{"error":{"message":"max context exceeded for key sk-1234","type":"invalid_request_error","code":"context_length_exceeded"}}`
+	for key, want := range map[string]string{
+		"x":       refusal,
+		"e":       refusal,
+		"sk-1234": strings.ReplaceAll(refusal, "sk-1234", "*******"),
+	} {
+		bubble(t, key, func(t *testing.T) {
+			h := newHarnessWith(t, gateway.Config{
+				Upstreams: []gateway.Upstream{{Name: "local", API: "openai", Base: address("provider.test"), Key: func() (string, error) { return key, nil }}},
+				Base:      says(400, refusal, "Content-Type", "application/json").reading(),
+			})
+			if _, got, _ := h.get("/v1/chat/completions", `{"model":"m","messages":[]}`); got != want {
+				t.Errorf("key %q: the client gets %s, want %s", key, got, want)
+			}
+		})
+	}
+}
+
 func TestOwnKey_NotInTrailersInterimOrCompressedAnswers(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)

@@ -36,6 +36,10 @@ var headers = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"
 // redacted only in errors.
 const ShortestKey = 12
 
+// shortestKnown is the length of a key that is redacted at all. A server that needs none is often sent one letter, and an
+// error without that letter is not to be read.
+const shortestKnown = 4
+
 // RoundTrip sends one request.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	s := t.credentialsOf(req.Header)
@@ -75,7 +79,7 @@ func (t *Transport) credentialsOf(h http.Header) *credentials {
 	keys := few[:0]
 	for _, name := range headers {
 		for _, v := range h[name] {
-			if key := Credential(name, v); key != "" {
+			if key := Credential(name, v); len(key) >= shortestKnown {
 				keys = append(keys, key)
 			}
 		}
