@@ -96,9 +96,6 @@ func (b *Breaker) now() time.Time {
 	return b.Clock.Now()
 }
 
-// closed reports whether nothing is known that could keep a call from going.
-func (b *Breaker) closed() bool { return len(b.circuits) == 0 && b.pausedAt.IsZero() }
-
 // queues returns all places where calls wait.
 func (b *Breaker) queues() []*queue {
 	all := []*queue{&b.paused, &b.noToken, &b.sleeping}

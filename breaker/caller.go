@@ -80,10 +80,7 @@ func (c *Caller) Acquire(ctx context.Context) (retry.Permit, error) {
 	c.detached = false
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed() && c.fresh() {
-		b.traffic.arrive(b.now(), false)
-		c.granted, c.retryNow = true, false
-	} else if !c.decided() && c.in == nil {
+	if !c.decided() && c.in == nil {
 		now := b.now()
 		if c.tries == 0 && c.last() == nil {
 			b.traffic.arrive(now, b.degraded > 0)
@@ -136,11 +133,6 @@ func (c *Caller) why() BlockReason {
 		return Paused
 	}
 	return c.in.why
-}
-
-// fresh reports whether the call has done nothing yet and got no command.
-func (c *Caller) fresh() bool {
-	return c.tries == 0 && c.last() == nil && c.in == nil && !c.paused && !c.decided()
 }
 
 // decided reports whether Acquire need not block.
