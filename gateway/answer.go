@@ -158,7 +158,7 @@ var errFailedInside = errors.New("the answer has ended with an error")
 
 // copyPart sends the body up to its end, which is io.EOF for a proper one, or up to an error in it.
 func (c *call) copyPart(body io.Reader) error {
-	buf := spool.NewBuffer(largePart)
+	buf := spool.NewBuffer(smallBuffer)
 	defer func() { buf.Release() }()
 	sized := c.w.Header()["Content-Length"] != nil // no write says where it ends
 	for {
@@ -175,20 +175,15 @@ func (c *call) copyPart(body io.Reader) error {
 		if wrong := c.sendNext(buf.Bytes[:n], err, body); wrong != nil || err != nil {
 			return cmp.Or(wrong, err)
 		}
-		if want := bufferSize(n); want != cap(buf.Bytes) {
+		want := smallBuffer // most of its time a stream waits for the next event, and thousands do at once
+		if n >= largePart {
+			want = largeBuffer
+		}
+		if want != cap(buf.Bytes) {
 			buf.Release()
 			buf = spool.NewBuffer(want)
 		}
 	}
-}
-
-// bufferSize returns the size of the buffer for the next part, after one of n bytes. Most of its time a stream waits
-// for the next event, and thousands do at once.
-func bufferSize(n int) int {
-	if n < largePart {
-		return largePart
-	}
-	return copyBufferSize
 }
 
 // sendNext sends what the client is sent of the next part of the answer, or at its end.
@@ -227,10 +222,12 @@ func (c *call) send(part []byte) {
 	}
 }
 
-// copyBufferSize is how much is sent at once, and largePart a part that is one of several which have come together.
+// The buffers are as large as those of package transport, so that each part has whole frames. A large part is one of
+// several which have come together.
 const (
-	copyBufferSize = 16 << 10
-	largePart      = 2 << 10
+	smallBuffer = 4 << 10
+	largeBuffer = 16 << 10
+	largePart   = smallBuffer / 2
 )
 
 // write sends bytes to the client at once. It fails if the client reads none for so long.

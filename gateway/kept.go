@@ -243,7 +243,7 @@ func (c *call) isWhole(body io.Reader) bool {
 	if w, ok := body.(transport.Watched); ok {
 		return w.Whole()
 	}
-	d, part := c.dialect.NewRequestDigest(c.gateway.seed), make([]byte, copyBufferSize)
+	d, part := c.dialect.NewRequestDigest(c.gateway.seed), make([]byte, largeBuffer)
 	for at := 0; ; {
 		n, err := c.kept.record.ReadAt(part, at)
 		if n == 0 || err != nil || d.Scan(part[:n]) {

@@ -88,7 +88,7 @@ func (u *upstream) scopeOf(req *http.Request) breaker.Scope {
 	s := d.Scanner()
 	if req.GetBody != nil {
 		if body, err := req.GetBody(); err == nil {
-			buf := make([]byte, copyBufferSize)
+			buf := make([]byte, largeBuffer)
 			for n, found := 0, false; err == nil && !found; {
 				n, err = body.Read(buf)
 				found = s.Scan(buf[:n])
