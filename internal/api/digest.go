@@ -230,10 +230,10 @@ func (d *RequestDigest) scanString(part []byte) []byte {
 	}
 	d.write(part[:end-1])
 	if d.step == digestString {
-		d.end(d.textSum())
+		d.end(d.hash.sum())
 		return part[end:]
 	}
-	d.open[len(d.open)-1].key = d.textSum()
+	d.open[len(d.open)-1].key = d.hash.sum()
 	if len(d.open) == 1 {
 		d.quiet = slices.Contains(d.unseen, string(d.name))
 	}
@@ -260,11 +260,9 @@ func (d *RequestDigest) scanScalar(part []byte) []byte {
 		return nil
 	}
 	d.write(part[:n])
-	d.end(d.textSum())
+	d.end(d.hash.sum())
 	return part[n:]
 }
-
-func (d *RequestDigest) textSum() Digest { return d.hash.sum() }
 
 // close ends the innermost object or array.
 func (d *RequestDigest) close() {
@@ -274,7 +272,7 @@ func (d *RequestDigest) close() {
 	if v.object {
 		end[1] = 1
 	}
-	d.end(d.join(v.sum, end))
+	d.end(d.hash.join(v.sum, end))
 }
 
 // end adds a value that has ended to the one around it. An object adds up the hashes of its members, which makes
@@ -292,13 +290,10 @@ func (d *RequestDigest) end(value Digest) {
 	v := &d.open[len(d.open)-1]
 	v.n++
 	if !v.object {
-		v.sum = d.join(v.sum, value)
+		v.sum = d.hash.join(v.sum, value)
 		return
 	}
-	member := d.join(v.key, value)
+	member := d.hash.join(v.key, value)
 	v.sum[0] += member[0]
 	v.sum[1] += member[1]
 }
-
-// join returns the digest of two.
-func (d *RequestDigest) join(a, b Digest) Digest { return d.hash.join(a, b) }

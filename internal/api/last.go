@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -80,12 +81,7 @@ var asksAgain = []string{
 
 // beginsAskAgain reports whether a text, in lower case, begins with one of those words.
 func beginsAskAgain(lower string) bool {
-	for _, word := range asksAgain {
-		if strings.HasPrefix(lower, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(asksAgain, func(word string) bool { return strings.HasPrefix(lower, word) })
 }
 
 // finalText returns a message with which the client does not send the request again. The words stay: an

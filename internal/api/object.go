@@ -111,13 +111,7 @@ func List(values ...[]byte) []byte {
 }
 
 // ElementsOf returns the elements of an array.
-func ElementsOf(array []byte) [][]byte {
-	var all [][]byte
-	for e := range Elements(array) {
-		all = append(all, e)
-	}
-	return all
-}
+func ElementsOf(array []byte) [][]byte { return slices.Collect(Elements(array)) }
 
 // TextOf returns the text of a raw string; "": it is not one.
 func TextOf(value []byte) (s string) {

@@ -14,8 +14,7 @@ import (
 // whole or in another form, or the client has a last error of its own.
 func (a *API) ownEvent(c Client, f Form, e *fault.Error, message string, within bool) []byte {
 	p := c.Program()
-	passes := fault.Transient.Has(e.Kind) || e.Kind == fault.Unknown
-	if passes || p != OtherClient && p != VercelSDK || f == AWSEvents {
+	if mayPass(e) || p != OtherClient && p != VercelSDK || f == AWSEvents {
 		return nil
 	}
 	body, cause := a.ownError([]byte(e.Body))

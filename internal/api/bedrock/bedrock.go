@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -87,12 +88,7 @@ func verb(path string) (model, verb string) {
 func hasVerb(verbs ...string) func(string) bool {
 	return func(path string) bool {
 		_, got := verb(path)
-		for _, verb := range verbs {
-			if got == verb {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(verbs, got)
 	}
 }
 
