@@ -151,15 +151,14 @@ func awsErrorText(frame []byte) []byte {
 		_, data := awsPayload(frame)
 		return data
 	}
-	name, _ := json.Marshal(string(m.name))
+	name := string(Quote(string(m.name)))
 	if string(m.kind) == "error" {
-		text, _ := json.Marshal(string(m.text))
-		return []byte(`{"__type":` + string(name) + `,"message":` + string(text) + `}`)
+		return []byte(`{"__type":` + name + `,"message":` + string(Quote(string(m.text))) + `}`)
 	}
 	if !json.Valid(m.Payload) {
-		m.Payload, _ = json.Marshal(map[string]string{"message": string(m.Payload)})
+		m.Payload = Object{}.With("message", Quote(string(m.Payload))).JSON()
 	}
-	return []byte(`{` + string(name) + `:` + string(m.Payload) + `}`)
+	return []byte(`{` + name + `:` + string(m.Payload) + `}`)
 }
 
 // AWSEvent returns an event of an AWS stream. The model's own in a chunk is in base64.

@@ -1,7 +1,5 @@
 package api
 
-import "encoding/json"
-
 // maxModelMembers is how many members named model a body may have. More than one is a mistake already, and
 // servers differ in the one that they take.
 const maxModelMembers = 8
@@ -63,7 +61,7 @@ func (m *ModelScanner) Scan(part []byte) (done bool) {
 // Replace returns the places in the body that a text replaces so that it names another model: those of the
 // values, or one where a member is added. false: the body is no JSON object, or names too many models.
 func (m *ModelScanner) Replace(model string) (at []Span, text []byte, ok bool) {
-	text, _ = json.Marshal(model)
+	text = Quote(model)
 	switch {
 	case m.open == 0 || len(m.spans) > maxModelMembers:
 		return nil, nil, false

@@ -93,7 +93,7 @@ func (c *Second) EmitEvent(name string, data []byte) {
 		c.out = append(c.out, AWSEvent([]byte(name), data))
 		return
 	}
-	c.out = append(c.out, append(append([]byte("event: "+name+"\ndata: "), data...), "\n\n"...))
+	c.out = append(c.out, EventFrame([]byte(name), data))
 }
 
 // EndText ends the text of the second answer as [Text.End] does, which may be done more than once.

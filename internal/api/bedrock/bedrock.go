@@ -4,7 +4,6 @@ package bedrock
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
@@ -112,10 +111,11 @@ func model(path string) api.Span {
 
 // ping returns an event of a type that no SDK knows: all skip it. The member p is AWS's own padding.
 func ping(_ api.Client, state string, _ bool) string {
-	payload, _ := json.Marshal(struct {
-		P string `json:"p,omitempty"`
-	}{state})
-	return string(api.AWSFrame("event", "keepalive", payload))
+	var payload api.Object
+	if state != "" {
+		payload = payload.With("p", api.Quote(state))
+	}
+	return string(api.AWSEvent([]byte("keepalive"), payload.JSON()))
 }
 
 // heartbeat is for Claude Code only, whose idle timer counts the events of the model: not the ping, which
@@ -124,11 +124,7 @@ func heartbeat(c api.Client) string {
 	if c.Program() != api.ClaudeCode {
 		return ""
 	}
-	event := []byte(`{"type":"message_delta","delta":{},"usage":{"output_tokens":0}}`)
-	payload, _ := json.Marshal(struct {
-		Bytes []byte `json:"bytes"`
-	}{event})
-	return string(api.AWSFrame("event", "chunk", payload))
+	return string(api.AWSEvent([]byte("chunk"), []byte(`{"type":"message_delta","delta":{},"usage":{"output_tokens":0}}`)))
 }
 
 // isPlainContent recognizes a chunk with Anthropic's content_block_delta by how its base64 begins.
@@ -151,17 +147,10 @@ func isError(key, value []byte) bool {
 
 // errorBody writes an error as the API does. Its type is in a header too.
 func errorBody(kind, message string) []byte {
-	body, _ := json.Marshal(struct {
-		Type    string `json:"__type"`
-		Message string `json:"message"`
-	}{kind, message})
-	return body
+	return api.Object{}.With("__type", api.Quote(kind)).With("message", api.Quote(message)).JSON()
 }
 
 // exception returns an error as a message of a stream, where its name begins in lower case.
 func exception(kind, message string) []byte {
-	payload, _ := json.Marshal(struct {
-		Message string `json:"message"`
-	}{message})
-	return api.AWSFrame("exception", strings.ToLower(kind[:1])+kind[1:], payload)
+	return api.AWSFrame("exception", strings.ToLower(kind[:1])+kind[1:], api.Object{}.With("message", api.Quote(message)).JSON())
 }

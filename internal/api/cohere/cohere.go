@@ -3,7 +3,6 @@ package cohere
 
 import (
 	"bytes"
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -59,15 +58,8 @@ func isErrorMember(key, value []byte) bool {
 
 // errorEvent writes the event that ends a failed stream.
 func errorEvent(message string) string {
-	type delta struct {
-		Error  string `json:"error"`
-		Reason string `json:"finish_reason"`
-	}
-	data, _ := json.Marshal(struct {
-		Type  string `json:"type"`
-		Delta delta  `json:"delta"`
-	}{"message-end", delta{message, "ERROR"}})
-	return "event: message-end\ndata: " + string(data) + "\n\n"
+	data := `{"type":"message-end","delta":{"error":` + string(api.Quote(message)) + `,"finish_reason":"ERROR"}}`
+	return string(api.EventFrame([]byte("message-end"), []byte(data)))
 }
 
 var prelude = api.PreludeRules{Edit: renumber, Close: func(p *api.Position) []byte {

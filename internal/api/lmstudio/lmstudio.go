@@ -3,8 +3,6 @@
 package lmstudio
 
 import (
-	"encoding/json"
-
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/api"
 )
@@ -38,27 +36,16 @@ var chat = api.New(api.Definition{
 	},
 })
 
-type detail struct {
-	Type    string  `json:"type"`
-	Message string  `json:"message"`
-	Code    *string `json:"code"`
-	Param   *string `json:"param"`
-}
-
 // errorBody writes an error as the API does.
-func errorBody(kind, message string) []byte {
-	body, _ := json.Marshal(struct {
-		Error detail `json:"error"`
-	}{detail{Type: kind, Message: message}})
-	return body
-}
+func errorBody(kind, message string) []byte { return []byte(`{"error":` + detail(kind, message) + `}`) }
 
 func event(kind, message string) string {
-	data, _ := json.Marshal(struct {
-		Type  string `json:"type"`
-		Error detail `json:"error"`
-	}{"error", detail{Type: kind, Message: message}})
-	return "event: error\ndata: " + string(data) + "\n\n"
+	return string(api.EventFrame([]byte("error"), []byte(`{"type":"error","error":`+detail(kind, message)+`}`)))
+}
+
+// detail returns what an error says.
+func detail(kind, message string) string {
+	return `{"type":` + string(api.Quote(kind)) + `,"message":` + string(api.Quote(message)) + `,"code":null,"param":null}`
 }
 
 var prelude = api.PreludeRules{Close: func(*api.Position) []byte {

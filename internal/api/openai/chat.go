@@ -4,7 +4,6 @@ package openai
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -28,7 +27,7 @@ var chat = api.New(api.Definition{
 	Continuation:   func() api.Continuation { return new(chatContinuation) },
 	Prefills:       true,
 	Ping:           api.PingComment,
-	Heartbeat:      chatHeartbeat,
+	Heartbeat:      heartbeat("chat.completion.chunk", `{"index":0,"delta":{"content":""},"finish_reason":null}`),
 	HeartbeatWithin: func(beat, id string) string {
 		if id == "" {
 			return beat
@@ -52,7 +51,7 @@ var completions = api.New(api.Definition{
 	Forms:          []string{sharedForms, completionsForms},
 	IsPlainContent: isChatPlainContent,
 	Ping:           api.PingComment,
-	Heartbeat:      completionsHeartbeat,
+	Heartbeat:      heartbeat("text_completion", `{"text":"","index":0,"logprobs":null,"finish_reason":null}`),
 	AbortsOnError:  true,
 	Errors:         errors,
 })
@@ -111,19 +110,12 @@ func isChatPlainContent(frame []byte) bool {
 	return found
 }
 
-// chatHeartbeat returns a chunk that adds nothing. It has no id, because readers that assemble chunks keep
-// the first id and reject another.
-func chatHeartbeat(c api.Client) string {
-	model, _ := json.Marshal(c.Model)
-	return `data: {"id":"","object":"chat.completion.chunk","created":0,"model":` + string(model) +
-		`,"choices":[{"index":0,"delta":{"content":""},"finish_reason":null}]}` + "\n\n"
-}
-
-// completionsHeartbeat is the same for the older API.
-func completionsHeartbeat(c api.Client) string {
-	model, _ := json.Marshal(c.Model)
-	return `data: {"id":"","object":"text_completion","created":0,"model":` + string(model) +
-		`,"choices":[{"text":"","index":0,"logprobs":null,"finish_reason":null}]}` + "\n\n"
+// heartbeat returns what writes a chunk that adds nothing. It has no id, because readers that assemble chunks keep the
+// first id and reject another.
+func heartbeat(object, choice string) func(api.Client) string {
+	return func(c api.Client) string {
+		return `data: {"id":"","object":"` + object + `","created":0,"model":` + string(api.Quote(c.Model)) + `,"choices":[` + choice + "]}\n\n"
+	}
 }
 
 // errorBody writes an error as the API does.

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/api"
@@ -88,32 +87,10 @@ func responsesFinalEvent(c api.Client, last *fault.Error, message string) (event
 // responsesErrorEvents writes an error as the API does, twice: SDKs look for the first event, Codex for the
 // second. The first has everything in two places: the documentation uses one and the API the other.
 func responsesErrorEvents(kind, message string) string {
-	type detail struct {
-		Type    string  `json:"type,omitzero"`
-		Code    string  `json:"code"`
-		Message string  `json:"message"`
-		Param   *string `json:"param"`
-	}
-	type cause struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	}
-	type response struct {
-		ID     string   `json:"id"`
-		Object string   `json:"object"`
-		Status string   `json:"status"`
-		Error  cause    `json:"error"`
-		Output []string `json:"output"`
-	}
-	first, _ := json.Marshal(struct {
-		detail
-		Number int    `json:"sequence_number"`
-		Error  detail `json:"error"`
-	}{detail{"error", kind, message, nil}, 0, detail{kind, kind, message, nil}})
-	second, _ := json.Marshal(struct {
-		Type     string   `json:"type"`
-		Number   int      `json:"sequence_number"`
-		Response response `json:"response"`
-	}{"response.failed", 0, response{"", "response", "failed", cause{kind, message}, []string{}}})
-	return "event: error\ndata: " + string(first) + "\n\nevent: response.failed\ndata: " + string(second) + "\n\n"
+	name := string(api.Quote(kind))
+	cause := `"code":` + name + `,"message":` + string(api.Quote(message))
+	first := `{"type":"error",` + cause + `,"param":null,"sequence_number":0,"error":{"type":` + name + `,` + cause + `,"param":null}}`
+	second := `{"type":"response.failed","sequence_number":0,"response":{"id":"","object":"response","status":"failed",` +
+		`"error":{` + cause + `},"output":[]}}`
+	return "event: error\ndata: " + first + "\n\nevent: response.failed\ndata: " + second + "\n\n"
 }
