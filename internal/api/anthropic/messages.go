@@ -3,6 +3,8 @@
 package anthropic
 
 import (
+	_ "embed"
+
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/api"
 )
@@ -11,6 +13,12 @@ import (
 func Messages() *api.API { return messages }
 
 var messages = api.New(definition)
+
+//go:embed encode.txt
+var forms string
+
+// Forms returns what the Messages API writes, for the APIs that write it too.
+func Forms() string { return forms }
 
 var definition = api.Definition{
 	Name:       "anthropic",

@@ -4,6 +4,7 @@ package bedrock
 
 import (
 	"bytes"
+	_ "embed"
 	"net/url"
 	"slices"
 	"strings"
@@ -19,6 +20,12 @@ func Invoke() *api.API { return invoke }
 
 // Converse returns Converse and ConverseStream of Amazon Bedrock.
 func Converse() *api.API { return converse }
+
+//go:embed invoke.txt
+var invokeForms string
+
+//go:embed converse.txt
+var converseForms string
 
 var invoke = api.New(api.Definition{
 	Name:           "bedrock-invoke",

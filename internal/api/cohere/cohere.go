@@ -3,6 +3,7 @@ package cohere
 
 import (
 	"bytes"
+	_ "embed"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,9 @@ import (
 
 // API returns Cohere's API, version 2 (docs: "Chat with streaming", "Errors").
 func API() *api.API { return chat }
+
+//go:embed encode.txt
+var forms string
 
 var chat = api.New(api.Definition{
 	Name:           "cohere",

@@ -4,6 +4,7 @@ package gemini
 
 import (
 	"bytes"
+	_ "embed"
 	"net/url"
 	"strings"
 
@@ -14,6 +15,9 @@ import (
 // API returns Google's API, in any of its versions, of Vertex AI and of Code Assist, which wraps the
 // same answer in a member "response".
 func API() *api.API { return generateContent }
+
+//go:embed encode.txt
+var forms string
 
 var generateContent = api.New(api.Definition{
 	Name:           "gemini",

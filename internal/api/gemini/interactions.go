@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	_ "embed"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/api"
@@ -11,6 +12,9 @@ import (
 // before (ai.google.dev/gemini-api/docs/interactions, /streaming and /api-errors). An answer that breaks off is not
 // completed here: the server keeps it, and its clients continue it with a GET and last_event_id.
 func Interactions() *api.API { return interactions }
+
+//go:embed interactions.txt
+var interactionForms string
 
 var interactions = api.New(api.Definition{
 	Name:           "gemini-interactions",

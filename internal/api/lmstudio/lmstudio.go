@@ -3,6 +3,8 @@
 package lmstudio
 
 import (
+	_ "embed"
+
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/api"
 )
@@ -10,6 +12,9 @@ import (
 // API returns LM Studio's own REST API, version 1 (docs: "Streaming events"). Its version 0, and the
 // API below /v1, is OpenAI's.
 func API() *api.API { return chat }
+
+//go:embed encode.txt
+var forms string
 
 var chat = api.New(api.Definition{
 	Name:           "lmstudio",

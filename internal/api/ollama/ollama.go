@@ -4,6 +4,7 @@ package ollama
 
 import (
 	"bytes"
+	_ "embed"
 
 	"github.com/ridethrough/ridethrough/internal/api"
 )
@@ -11,6 +12,9 @@ import (
 // API returns Ollama's own API (its docs/api.md). Its streams are lines of JSON, and it streams unless
 // the request forbids it.
 func API() *api.API { return chat }
+
+//go:embed encode.txt
+var forms string
 
 var chat = api.New(api.Definition{
 	Name:             "ollama",

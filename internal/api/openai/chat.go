@@ -4,6 +4,7 @@ package openai
 
 import (
 	"bytes"
+	_ "embed"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -12,6 +13,15 @@ import (
 
 // Chat returns the Chat Completions API of OpenAI and of the many servers compatible with it.
 func Chat() *api.API { return chat }
+
+//go:embed shared.txt
+var sharedForms string
+
+//go:embed chat.txt
+var chatForms string
+
+//go:embed completions.txt
+var completionsForms string
 
 var chat = api.New(api.Definition{
 	Name:           "openai-chat",

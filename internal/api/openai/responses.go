@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	_ "embed"
 
 	"github.com/ridethrough/ridethrough/fault"
 	"github.com/ridethrough/ridethrough/internal/api"
@@ -9,6 +10,9 @@ import (
 
 // Responses returns the Responses API of OpenAI (docs: "Streaming events").
 func Responses() *api.API { return responses }
+
+//go:embed responses.txt
+var responsesForms string
 
 var responses = api.New(api.Definition{
 	Name:           "openai-responses",

@@ -1,6 +1,0 @@
-package cohere
-
-import _ "embed"
-
-//go:embed encode.txt
-var forms string

@@ -1,6 +1,0 @@
-package lmstudio
-
-import _ "embed"
-
-//go:embed encode.txt
-var forms string

@@ -1,6 +1,0 @@
-package ollama
-
-import _ "embed"
-
-//go:embed encode.txt
-var forms string
