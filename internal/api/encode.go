@@ -191,6 +191,12 @@ func (e *Encoder) Fail(sent string, values map[string]string) []byte {
 	return failed.closed(failed.write(name, nil, ""))
 }
 
+// closeBroken returns the end of a block of reasoning in an answer that has broken off.
+func (e *Encoder) closeBroken(index int) []byte {
+	e.states = []string{"failed"}
+	return e.write("close", &encodedBlock{kind: "reasoning", index: index}, "")
+}
+
 // Whole returns the answer as one body: the form with a name, "whole" for a usual one.
 func (e *Encoder) Whole(name string) string {
 	return e.expand(strings.Join(e.lookUp(name), ""), nil, "", "")

@@ -66,7 +66,7 @@ type PreludeRules struct {
 	OnceReasoned bool                                        // readers append reasoning to that of before, so that it is left out
 	Index        string                                      // the member that has the number of a block; "": none has
 	Edit         func(p *Position, name, data []byte) []byte // the data, in the numbers and with the ids of the first answer; nil: as it is
-	Close        func(p *Position) []byte                    // the frame that ends the open block; nil: blocks need no end
+	Closes       bool                                        // an open block of reasoning needs its end
 }
 
 // Position is where an answer that follows another one continues.
@@ -187,8 +187,8 @@ func (p *Prelude) Restart() []byte {
 	p.in, p.same, p.out = nil, 0, nil
 	p.at.Frames = p.sent
 	p.again = p.again || p.shown
-	if p.open && p.api.is.Prelude.Close != nil {
-		p.send(p.api.is.Prelude.Close(&p.at))
+	if p.open && p.api.is.Prelude.Closes {
+		p.send(p.api.Forms().Encoder(p.form, Head{}).closeBroken(p.at.Blocks - 1))
 		p.at.Frames++
 		p.sent = p.at.Frames
 	}

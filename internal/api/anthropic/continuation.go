@@ -3,7 +3,6 @@ package anthropic
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	"github.com/ridethrough/ridethrough/internal/api"
 )
@@ -153,9 +152,4 @@ func inputs() []string {
 // A block of reasoning ends with a signature. The API refuses one that comes back without, and with it the
 // conversation: what was shown of a block that broke off must not be kept.
 
-var prelude = api.PreludeRules{Index: "index", Close: CloseBlock}
-
-// CloseBlock returns the end of the last block.
-func CloseBlock(p *api.Position) []byte {
-	return api.EventFrame([]byte("content_block_stop"), []byte(`{"type":"content_block_stop","index":`+strconv.Itoa(p.Blocks-1)+`}`))
-}
+var prelude = api.PreludeRules{Index: "index", Closes: true}

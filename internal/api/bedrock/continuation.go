@@ -1,11 +1,6 @@
 package bedrock
 
-import (
-	"strconv"
-
-	"github.com/ridethrough/ridethrough/internal/api"
-	"github.com/ridethrough/ridethrough/internal/api/anthropic"
-)
+import "github.com/ridethrough/ridethrough/internal/api"
 
 // converseContinuation is an answer of Bedrock's ConverseStream. Its events are distinguished by their members. Only tool
 // calls have an event for their start.
@@ -102,14 +97,6 @@ func (m *converseContinuation) emitText(c *api.Second, s string) {
 }
 
 // invokePrelude is that of Anthropic's models at Bedrock. The answers of others are not followed.
-var invokePrelude = api.PreludeRules{
-	Index: "index",
-	Close: func(p *api.Position) []byte {
-		_, data := api.Payload(api.Events, anthropic.CloseBlock(p))
-		return api.AWSEvent([]byte("chunk"), data)
-	},
-}
+var invokePrelude = api.PreludeRules{Index: "index", Closes: true}
 
-var conversePrelude = api.PreludeRules{Index: "contentBlockIndex", Close: func(p *api.Position) []byte {
-	return api.AWSEvent([]byte("contentBlockStop"), []byte(`{"contentBlockIndex":`+strconv.Itoa(p.Blocks-1)+`}`))
-}}
+var conversePrelude = api.PreludeRules{Index: "contentBlockIndex", Closes: true}

@@ -4,7 +4,6 @@ package cohere
 import (
 	"bytes"
 	_ "embed"
-	"strconv"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/internal/api"
@@ -66,9 +65,7 @@ func errorEvent(message string) string {
 	return string(api.EventFrame([]byte("message-end"), []byte(data)))
 }
 
-var prelude = api.PreludeRules{Edit: renumber, Close: func(p *api.Position) []byte {
-	return api.EventFrame([]byte("content-end"), []byte(`{"type":"content-end","index":`+strconv.Itoa(p.Blocks-1)+`}`))
-}}
+var prelude = api.PreludeRules{Edit: renumber, Closes: true}
 
 // renumber raises the number of a block. Tool calls are numbered by themselves.
 func renumber(p *api.Position, name, data []byte) []byte {

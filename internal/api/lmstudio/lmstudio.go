@@ -25,7 +25,7 @@ var chat = api.New(api.Definition{
 	Decode:         decode,
 	Forms:          []string{forms},
 	IsPlainContent: api.BeginsWith("event: message.delta\n"),
-	Prelude:        &prelude,
+	Prelude:        &api.PreludeRules{Closes: true},
 	Ping:           api.PingComment,
 	AbortsOnError:  true,
 	Errors: api.ErrorFormat{
@@ -52,7 +52,3 @@ func event(kind, message string) string {
 func detail(kind, message string) string {
 	return `{"type":` + string(api.Quote(kind)) + `,"message":` + string(api.Quote(message)) + `,"code":null,"param":null}`
 }
-
-var prelude = api.PreludeRules{Close: func(*api.Position) []byte {
-	return api.EventFrame([]byte("reasoning.end"), []byte(`{"type":"reasoning.end"}`))
-}}
