@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/internal/sse"
 )
 
@@ -183,7 +182,7 @@ func (e Evidence) message() string {
 		}
 	}
 	for _, l := range e.Layers {
-		if strings.HasPrefix(l.Reason, api.FinishReason) {
+		if strings.HasPrefix(l.Reason, stopName("")) {
 			return clean("the answer has ended with "+l.Reason, messageLimit)
 		}
 	}

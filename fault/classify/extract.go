@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf16"
-
-	"github.com/ridethrough/ridethrough/internal/api"
 )
 
 // Bounds of what is read from one body.
@@ -204,8 +202,8 @@ func (g *extractor) plain(l *Layer, key, value string, depth int) {
 	case "requestid":
 		setIfEmpty(&g.id, value)
 	default:
-		if api.IsFinishReason(name) {
-			l.Reason = api.FinishReason + value
+		if isOneOf(words().stopFields, name) {
+			l.Reason = stopName(value)
 			return
 		}
 		if isObject(value) && !slices.Contains(words().echoes, string(name)) {
@@ -272,7 +270,12 @@ func (g *extractor) add(l Layer) {
 func holdsCause(key string) bool {
 	var buf [64]byte
 	name := appendCanonical(buf[:0], key)
-	return slices.ContainsFunc(words().causes, func(c string) bool { return c == string(name) })
+	return isOneOf(words().causes, name)
+}
+
+// isOneOf reports whether a list has a canonical name.
+func isOneOf(list []string, name []byte) bool {
+	return slices.ContainsFunc(list, func(one string) bool { return one == string(name) })
 }
 
 // setIfEmpty sets a field that is still empty.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -199,22 +198,17 @@ func fieldHint(field []byte, v string, clock, now time.Time) hint {
 		return hint{}
 	}
 	for _, u := range words().fieldUnits {
-		if base, ok := bytes.CutSuffix(field, []byte(u.words)); ok && isWaitField(base) {
+		if base, ok := bytes.CutSuffix(field, []byte(u.words)); ok && isOneOf(words().fields, base) {
 			n, _ := strconv.ParseFloat(v, 64)
 			if n < 1e9 {
 				return hint{wait: boundedWait(n * u.span.Seconds())}
 			}
 		}
 	}
-	if isWaitField(field) {
+	if isOneOf(words().fields, field) {
 		return parseTime(v, clock, now)
 	}
 	return hint{}
-}
-
-// isWaitField reports whether a field states a wait, or an instant to wait for.
-func isWaitField(field []byte) bool {
-	return slices.ContainsFunc(words().fields, func(f string) bool { return f == string(field) })
 }
 
 // parseSpan parses a duration with units at the start of a text: "6m0s", "34.07s", "20ms", "58 hours", "1

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault"
-	"github.com/ridethrough/ridethrough/internal/api"
 )
 
 // judgePlainStatus decides by a status with one meaning.
@@ -89,10 +88,13 @@ func introducesStatus(before, behind string, n int) bool {
 // abort"; "": none.
 func stopIn(s string) string {
 	s = s[:min(len(s), textLimit)]
-	for _, before := range api.FinishReasonWords() {
+	for _, before := range words().stops {
 		if _, rest, ok := strings.Cut(s, before); ok && nameLen(rest) > 0 {
-			return api.FinishReason + rest[:nameLen(rest)]
+			return stopName(rest[:nameLen(rest)])
 		}
 	}
 	return ""
 }
+
+// stopName returns a reason to stop as rules name it, apart from other reasons of the same word.
+func stopName(reason string) string { return words().stopNames[0] + " " + reason }

@@ -19,6 +19,7 @@ var wordsFile string
 type vocabulary struct {
 	failing, statusNames, fields, causes, amountNouns []string
 	denied, echoes, expired                           []string
+	stopFields, stops, stopNames                      []string
 	asks, asking, prepositions, fillers, instants     []string
 	remaining, asksAbroad                             []string
 	units, unitsAbroad, fieldUnits, amounts           []timeWord
@@ -48,6 +49,7 @@ func parseWords(file, text string) (*vocabulary, error) {
 		"ask": &v.asks, "asking": &v.asking, "preposition": &v.prepositions, "filler": &v.fillers,
 		"instant": &v.instants, "remaining": &v.remaining, "ask-abroad": &v.asksAbroad,
 		"denied": &v.denied, "echo": &v.echoes, "expired": &v.expired,
+		"stop-field": &v.stopFields, "stop": &v.stops, "stop-name": &v.stopNames,
 	}
 	spans := map[string]*[]timeWord{"unit": &v.units, "unit-abroad": &v.unitsAbroad, "field-unit": &v.fieldUnits, "amount": &v.amounts}
 	n := 0
@@ -77,6 +79,9 @@ func parseWords(file, text string) (*vocabulary, error) {
 	}
 	for i, f := range v.fillers {
 		v.fillers[i] = " " + f
+	}
+	for i, s := range v.stops {
+		v.stops[i] = s + ": "
 	}
 	return v, nil
 }

@@ -8,19 +8,6 @@ import (
 	"github.com/ridethrough/ridethrough/fault"
 )
 
-// FinishReason stands before a reason to stop where that is the name of an error: "finish_reason SAFETY".
-const FinishReason = "finish_reason "
-
-// IsFinishReason reports whether a member, by its name without case and separators, has an API's reason to stop.
-func IsFinishReason(member []byte) bool {
-	return string(member) == "finishreason" || string(member) == "stopreason"
-}
-
-// FinishReasonWords returns what stands before a reason to stop in a sentence.
-func FinishReasonWords() [4]string {
-	return [...]string{"stop reason: ", "stop_reason: ", "finish_reason: ", "finish reason: "}
-}
-
 // ErrorFormat is how an API writes an error.
 type ErrorFormat struct {
 	Body      func(kind, message string) []byte
