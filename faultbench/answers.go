@@ -69,7 +69,7 @@ func (t *trial) errors() (string, error) {
 
 // overload checks an error that passes. A gateway may ask again by itself.
 func (t *trial) overload() (string, error) {
-	overloaded, whole := errorBody("overloaded_error", "Overloaded"), opening()+delta("Hi.")+ending()
+	overloaded, whole := errorBody("overloaded_error", "Overloaded"), opening+delta("Hi.")+ending
 	s := t.provider.expect(t.mark, func(w http.ResponseWriter, r received) {
 		if r.number == 0 {
 			w.Header().Set("Retry-After", "1")
@@ -95,7 +95,7 @@ func (t *trial) responseHeaders() (string, error) {
 	for _, streamed := range []bool{false, true} {
 		play := sendWhole
 		if streamed {
-			play = streams(opening() + delta("Hi.") + ending())
+			play = streams(opening + delta("Hi.") + ending)
 		}
 		_, a, err := t.exchange(play, t.bodyOf(streamed, "", ""), nil)
 		if err != nil {
@@ -163,7 +163,7 @@ func (t *trial) cancel() (string, error) {
 	defer leave()
 	noticed := make(chan bool, 1)
 	t.provider.expect(t.mark, func(w http.ResponseWriter, r received) {
-		stream(w, opening()+delta("Hi."))
+		stream(w, opening+delta("Hi."))
 		leave()
 		select {
 		case noticed <- comes(context.Background(), r.ctx.Done(), leaveLimit):

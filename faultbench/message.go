@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"strconv"
 	"strings"
@@ -52,27 +53,15 @@ func delta(text string) string {
 // ping is the provider's event for a client's watchdog.
 const ping = "event: ping\ndata: {\"type\": \"ping\"}\n\n"
 
-// opening is how an answer begins, up to its first text.
-func opening() string {
-	return event("message_start", `,"message":{"id":"msg_conform","type":"message","role":"assistant","model":"claude-conform",`+
-		`"content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":9,"output_tokens":1}}`) +
-		event("content_block_start", `,"index":0,"content_block":{"type":"text","text":""}`)
-}
-
-// ending is how an answer ends.
-func ending() string {
-	return event("content_block_stop", `,"index":0`) +
-		event("message_delta", `,"delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":9}`) +
-		event("message_stop", "")
-}
-
-// strangeEvents are what a later model may send.
-func strangeEvents() string {
-	return event("conform_later", `,"x":[1,2,{"y":null}]`) +
-		event("content_block_start", `,"index":1,"content_block":{"type":"conform_block","data":"\u00e9"}`) +
-		event("content_block_delta", `,"index":1,"delta":{"type":"conform_delta","conform":"12345678901234567890"},"extra":12345678901234567890`) +
-		event("content_block_stop", `,"index":1`)
-}
+// How an answer begins, up to its first text, how it ends, and what a later model may send between the two.
+var (
+	//go:embed answers/opening.events
+	opening string
+	//go:embed answers/ending.events
+	ending string
+	//go:embed answers/later.events
+	strangeEvents string
+)
 
 // errorBody is the body of a provider's error. Clients read the words.
 func errorBody(kind, words string) string {

@@ -24,12 +24,12 @@ const (
 
 // stream checks an answer from its first event to its last.
 func (t *trial) stream() (string, error) {
-	return t.streamOf(opening() + delta("Hi") + delta(" there.") + ending())
+	return t.streamOf(opening + delta("Hi") + delta(" there.") + ending)
 }
 
 // unknownEvents checks what a gateway cannot know.
 func (t *trial) unknownEvents() (string, error) {
-	return t.streamOf(opening() + delta("Hi.") + strangeEvents() + ending())
+	return t.streamOf(opening + delta("Hi.") + strangeEvents + ending)
 }
 
 // streamOf checks that a stream arrives event for event.
@@ -57,7 +57,7 @@ func (t *trial) inStep(part func(i int) string, has func(got []byte, i int) bool
 	got := make(chan struct{}, steps)
 	var arrived atomic.Int64
 	t.provider.expect(t.mark, func(w http.ResponseWriter, r received) {
-		stream(w, opening()+delta("Hi."))
+		stream(w, opening+delta("Hi."))
 		for i := 0; i < steps; i++ {
 			stream(w, part(i))
 			if !comes(r.ctx, got, stepLimit) {
@@ -65,7 +65,7 @@ func (t *trial) inStep(part func(i int) string, has func(got []byte, i int) bool
 			}
 			arrived.Add(1)
 		}
-		stream(w, ending())
+		stream(w, ending)
 	})
 	resp, err := t.client.Do(t.newRequest(http.MethodPost, messagesPath, t.bodyOf(true, "", "")))
 	if err != nil {
@@ -109,7 +109,7 @@ func (t *trial) firstByte() (string, error) {
 		for begun := time.Now(); r.ctx.Err() == nil && time.Since(begun) < firstByteLimit+stepLimit && !comes(r.ctx, seen, pingPause); {
 			stream(w, ping)
 		}
-		stream(w, strings.TrimPrefix(opening(), frames([]byte(opening()))[0])+delta("Hi.")+ending())
+		stream(w, strings.TrimPrefix(opening, frames([]byte(opening))[0])+delta("Hi.")+ending)
 	})
 	defer close(seen)
 	defer t.within(firstByteLimit)()
@@ -130,7 +130,7 @@ func (t *trial) firstByte() (string, error) {
 
 // errorEvent checks an error inside an answer.
 func (t *trial) errorEvent() (string, error) {
-	sent := opening() + delta("Hi.") + event("error", `,"error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_conform"`)
+	sent := opening + delta("Hi.") + event("error", `,"error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_conform"`)
 	_, a, err := t.exchange(streams(sent), t.bodyOf(true, "", ""), nil)
 	if a.status != http.StatusOK {
 		return "", err
@@ -140,13 +140,13 @@ func (t *trial) errorEvent() (string, error) {
 
 // brokenStream checks that an answer that breaks off does not look complete.
 func (t *trial) brokenStream() (string, error) {
-	half := opening() + delta("Hi.")
+	half := opening + delta("Hi.")
 	got, a, err := t.exchange(func(w http.ResponseWriter, r received) {
 		stream(w, half)
 		if r.number == 0 {
 			panic(http.ErrAbortHandler)
 		}
-		stream(w, ending())
+		stream(w, ending)
 	}, t.bodyOf(true, "", ""), nil)
 	last := strings.Join(events(a.body), "")
 	switch {
