@@ -12,6 +12,7 @@ package api
 import (
 	"bytes"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/ridethrough/ridethrough/fault"
@@ -21,6 +22,7 @@ import (
 type Definition struct {
 	Name      string
 	IsRequest func(path string) bool // whether a request asks for an answer
+	Beside    []string               // parts of paths, with a slash after them, at which it answers no model's words
 
 	StreamForm       Form                    // of its streams, where the request does not choose
 	StreamsByDefault bool                    // it streams unless the request forbids it
@@ -73,6 +75,11 @@ func (a *API) Name() string { return a.is.Name }
 
 // IsRequest reports whether a path is one at which a POST asks for an answer.
 func (a *API) IsRequest(path string) bool { return a.is.IsRequest(path) }
+
+// IsBeside reports whether a path is one at which the API answers something else than a model's words.
+func (a *API) IsBeside(path string) bool {
+	return slices.ContainsFunc(a.is.Beside, func(part string) bool { return strings.Contains(path+"/", part) })
+}
 
 // Ping returns the bytes to send every 10 to 15 seconds while a request waits. Among events they are a
 // whole frame; elsewhere a space, which may precede any JSON. Where the API allows free text in it, a

@@ -23,6 +23,7 @@ func Forms() string { return forms }
 var definition = api.Definition{
 	Name:       "anthropic",
 	IsRequest:  api.HasPathSuffix("/v1/messages"),
+	Beside:     []string{"/v1/messages/", "/v1/complete/"},
 	StreamForm: api.Events,
 	Decode:     Decode,
 	Forms:      []string{forms},

@@ -159,5 +159,6 @@ func errorBody(kind, message string) []byte {
 
 // exception returns an error as a message of a stream, where its name begins in lower case.
 func exception(kind, message string) []byte {
-	return api.AWSFrame("exception", strings.ToLower(kind[:1])+kind[1:], api.Object{}.With("message", api.Quote(message)).JSON())
+	payload := api.Object{}.With("message", api.Quote(message)).JSON()
+	return api.AWSFrame("exception", strings.ToLower(kind[:1])+kind[1:], payload)
 }

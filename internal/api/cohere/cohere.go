@@ -18,6 +18,7 @@ var forms string
 var chat = api.New(api.Definition{
 	Name:           "cohere",
 	IsRequest:      api.HasPathSuffix("/v2/chat"),
+	Beside:         []string{"/v2/"},
 	SeesError:      api.SeesNamedError,
 	StreamForm:     api.Events,
 	Decode:         decode,

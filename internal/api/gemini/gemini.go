@@ -22,6 +22,7 @@ var forms string
 var generateContent = api.New(api.Definition{
 	Name:           "gemini",
 	IsRequest:      isRequest,
+	Beside:         []string{":countTokens/", ":embedContent/", ":batchEmbedContents/", "/v1beta/"},
 	StreamForm:     api.Events,
 	FormFromURL:    form,
 	ModelInPath:    modelInPath,

@@ -19,6 +19,7 @@ var forms string
 var chat = api.New(api.Definition{
 	Name:           "lmstudio",
 	IsRequest:      api.HasPathSuffix("/api/v1/chat"),
+	Beside:         []string{"/api/v1/models/load/", "/api/v1/models/unload/", "/api/v1/models/download/"},
 	SeesError:      api.SeesNamedError,
 	StreamForm:     api.Events,
 	Memory:         map[string]func([]byte) bool{"previous_response_id": api.IsNamed},

@@ -17,8 +17,13 @@ func API() *api.API { return chat }
 var forms string
 
 var chat = api.New(api.Definition{
-	Name:             "ollama",
-	IsRequest:        api.HasPathSuffix("/api/chat", "/api/generate"),
+	Name:      "ollama",
+	IsRequest: api.HasPathSuffix("/api/chat", "/api/generate"),
+	Beside: []string{
+		"/api/show/", "/api/tags/", "/api/ps/", "/api/version/", "/api/embed/", "/api/embeddings/", "/api/chat/",
+		"/api/generate/", "/api/pull/", "/api/push/", "/api/create/", "/api/copy/", "/api/delete/", "/api/blobs/",
+		"/api/me/", "/api/signout/",
+	},
 	StreamForm:       api.Lines,
 	StreamsByDefault: true,
 	Bounds:           map[string]func(*api.Bounds, []byte){"options": noteContext},

@@ -26,6 +26,7 @@ var completionsForms string
 var chat = api.New(api.Definition{
 	Name:           "openai-chat",
 	IsRequest:      api.HasPathSuffix("/chat/completions"),
+	Beside:         []string{"/v1/chat/completions/", "/v1/completions/", "/v1/embeddings/"},
 	StreamForm:     api.Events,
 	Unseen:         []string{"metadata", "request_id"}, // OpenAI's tags of a stored answer; Z.ai's id, which is to be unique
 	ModelInPath:    azureDeployment,
@@ -124,7 +125,8 @@ func isChatPlainContent(frame []byte) bool {
 // first id and reject another.
 func heartbeat(object, choice string) func(api.Client) string {
 	return func(c api.Client) string {
-		return `data: {"id":"","object":"` + object + `","created":0,"model":` + string(api.Quote(c.Model)) + `,"choices":[` + choice + "]}\n\n"
+		return `data: {"id":"","object":"` + object + `","created":0,"model":` + string(api.Quote(c.Model)) +
+			`,"choices":[` + choice + "]}\n\n"
 	}
 }
 

@@ -17,6 +17,7 @@ var responsesForms string
 var responses = api.New(api.Definition{
 	Name:           "openai-responses",
 	IsRequest:      api.HasPathSuffix("/responses", "/responses/compact"),
+	Beside:         []string{"/v1/responses/"},
 	SeesError:      api.SeesNamedError,
 	StreamForm:     api.Events,
 	Unseen:         []string{"client_metadata", "metadata"},                                                        // Codex's, in another order in each re-send (0.169.0); OpenAI's tags of a response
@@ -93,7 +94,8 @@ func responsesFinalEvent(c api.Client, last *fault.Error, message string) (event
 func responsesErrorEvents(kind, message string) string {
 	name := string(api.Quote(kind))
 	cause := `"code":` + name + `,"message":` + string(api.Quote(message))
-	first := `{"type":"error",` + cause + `,"param":null,"sequence_number":0,"error":{"type":` + name + `,` + cause + `,"param":null}}`
+	first := `{"type":"error",` + cause + `,"param":null,"sequence_number":0,` +
+		`"error":{"type":` + name + `,` + cause + `,"param":null}}`
 	second := `{"type":"response.failed","sequence_number":0,"response":{"id":"","object":"response","status":"failed",` +
 		`"error":{` + cause + `},"output":[]}}`
 	return "event: error\ndata: " + first + "\n\nevent: response.failed\ndata: " + second + "\n\n"

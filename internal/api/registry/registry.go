@@ -5,7 +5,6 @@ package registry
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/internal/api/anthropic"
@@ -17,10 +16,10 @@ import (
 	"github.com/ridethrough/ridethrough/internal/api/openai"
 )
 
-// all are the APIs in the order in which Of tries them.
+// all are the APIs in the order in which Of and ErrorsOf try them.
 var all = [...]*api.API{
-	anthropic.Messages(), openai.Chat(), openai.Completions(), openai.Responses(), gemini.API(), gemini.Interactions(), anthropic.Vertex(), cohere.API(),
-	lmstudio.API(), ollama.API(), bedrock.Invoke(), bedrock.Converse(),
+	anthropic.Messages(), gemini.API(), openai.Chat(), openai.Completions(), openai.Responses(), gemini.Interactions(),
+	anthropic.Vertex(), cohere.API(), lmstudio.API(), ollama.API(), bedrock.Invoke(), bedrock.Converse(),
 }
 
 // All returns every API.
@@ -40,52 +39,15 @@ func Of(method, path string) *api.API {
 	return nil
 }
 
-// others are parts of paths at which an API answers something else than a model's words. A slash follows a path.
-var others = [...]struct {
-	part string
-	of   *api.API
-}{
-	{"/v1/messages/", anthropic.Messages()},
-	{"/v1/complete/", anthropic.Messages()},
-	{":countTokens/", gemini.API()},
-	{":embedContent/", gemini.API()},
-	{":batchEmbedContents/", gemini.API()},
-	{"/v1beta/", gemini.API()},
-	{"/v1/chat/completions/", openai.Chat()},
-	{"/v1/completions/", openai.Chat()},
-	{"/v1/responses/", openai.Responses()},
-	{"/v1/embeddings/", openai.Chat()},
-	{"/v2/", cohere.API()},
-	{"/api/v1/models/load/", lmstudio.API()},
-	{"/api/v1/models/unload/", lmstudio.API()},
-	{"/api/v1/models/download/", lmstudio.API()},
-	{"/api/show/", ollama.API()},
-	{"/api/tags/", ollama.API()},
-	{"/api/ps/", ollama.API()},
-	{"/api/version/", ollama.API()},
-	{"/api/embed/", ollama.API()},
-	{"/api/embeddings/", ollama.API()},
-	{"/api/chat/", ollama.API()},
-	{"/api/generate/", ollama.API()},
-	{"/api/pull/", ollama.API()},
-	{"/api/push/", ollama.API()},
-	{"/api/create/", ollama.API()},
-	{"/api/copy/", ollama.API()},
-	{"/api/delete/", ollama.API()},
-	{"/api/blobs/", ollama.API()},
-	{"/api/me/", ollama.API()},
-	{"/api/signout/", ollama.API()},
-}
-
 // ErrorsOf returns the API in whose form the client of a request reads errors, whatever it asks for; nil: neither the path
 // nor a header says, as at /v1/models.
 func ErrorsOf(path string, h http.Header) *api.API {
 	if a := Of(http.MethodPost, path); a != nil {
 		return a
 	}
-	for _, o := range others {
-		if strings.Contains(path+"/", o.part) {
-			return o.of
+	for _, a := range all {
+		if a.IsBeside(path) {
+			return a
 		}
 	}
 	switch {
