@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ridethrough/ridethrough/internal/api"
@@ -113,31 +112,6 @@ type speaker struct {
 	speaks func(*http.Request) bool
 	dialect
 }
-
-// speakers has them all. The first that a request is meant for counts.
-var speakers = sync.OnceValue(func() []speaker {
-	all := []speaker{
-		{has("/publishers/anthropic/"), vertex()},
-		{has("/endpoints/openapi/"), vertexOpenAI()},
-		{has("/locations/"), geminiAPI()},
-		{has("/publishers/"), geminiAPI()},
-		{below("/openai/"), azure()},
-		{below("/v2/"), cohereChat()},
-		{below("/model/"), bedrockRuntime()},
-		{speaksAnthropic, anthropicMessages()},
-		{has("/interactions"), interactions()},
-		{speaksGemini, geminiAPI()},
-		{below(lmStudioOldPath), lmStudioOld()},
-		{below("/api/v1/"), lmStudio()},
-		{below("/api/"), ollamaAPI()},
-		{speaksLMStudioLikeOpenAI, lmStudioOld()},
-		{has(""), openAI()},
-	}
-	for i := range all {
-		all[i].dialect = all[i].ready()
-	}
-	return all
-})
 
 // dialectOf returns the dialect of a request, OpenAI's by default.
 func dialectOf(r *http.Request) dialect {

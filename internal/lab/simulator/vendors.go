@@ -3,6 +3,7 @@ package simulator
 import (
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/ridethrough/ridethrough/internal/api"
 	"github.com/ridethrough/ridethrough/internal/api/anthropic"
@@ -14,9 +15,39 @@ import (
 	"github.com/ridethrough/ridethrough/internal/api/openai"
 )
 
+// speakers has them all. The first that a request is meant for counts.
+var speakers = sync.OnceValue(func() []speaker {
+	all := []speaker{
+		{has("/publishers/anthropic/"), vertex()},
+		{has("/endpoints/openapi/"), vertexOpenAI()},
+		{has("/locations/"), geminiAPI()},
+		{has("/publishers/"), geminiAPI()},
+		{below("/openai/"), azure()},
+		{below("/v2/"), of("cohere", readCohere, cohere.API())},
+		{below("/model/"), of("bedrock", readBedrock, bedrock.Converse(), bedrock.Invoke())}, // all models are Anthropic's
+		{speaksAnthropic, anthropicMessages()},
+		{has("/interactions"), of("interactions", readInteractions, gemini.Interactions())}, // which keeps nothing
+		{speaksGemini, geminiAPI()},
+		{below(lmStudioOldPath), lmStudioOld()},
+		{below("/api/v1/"), of("lmstudio", readLMStudio, lmstudio.API())},
+		{below("/api/"), of("ollama", readOllama, ollama.API())},
+		{speaksLMStudioLikeOpenAI, lmStudioOld()},
+		{has(""), openAI()},
+	}
+	for i := range all {
+		all[i].dialect = all[i].ready()
+	}
+	return all
+})
+
+// of returns the dialect of a vendor's APIs.
+func of(vendor string, read func(ask, *call) *problem, apis ...*api.API) dialect {
+	return dialect{vendor: []string{vendor}, apis: apis, read: read}
+}
+
 // anthropicMessages is the Messages API.
 func anthropicMessages() dialect {
-	return dialect{vendor: []string{"anthropic"}, apis: []*api.API{anthropic.Messages()}, read: readAnthropic}
+	return of("anthropic", readAnthropic, anthropic.Messages())
 }
 
 // speaksAnthropic reports whether a request is meant for this API. Its clients
@@ -43,9 +74,7 @@ func vertex() dialect {
 
 // openAI is the API of OpenAI and of the many servers compatible with it.
 func openAI() dialect {
-	return dialect{
-		vendor: []string{"openai"}, apis: []*api.API{openai.Chat(), openai.Completions(), openai.Responses()}, read: readOpenAI,
-	}
+	return of("openai", readOpenAI, openai.Chat(), openai.Completions(), openai.Responses())
 }
 
 // azure is OpenAI's API on Azure, with the deployment in the path or without.
@@ -65,12 +94,7 @@ func vertexOpenAI() dialect {
 
 // geminiAPI is Google's API, in both of its versions and on Vertex AI.
 func geminiAPI() dialect {
-	return dialect{vendor: []string{"gemini"}, apis: []*api.API{gemini.API()}, read: readGemini}
-}
-
-// interactions is Google's Interactions API. It keeps nothing.
-func interactions() dialect {
-	return dialect{vendor: []string{"interactions"}, apis: []*api.API{gemini.Interactions()}, read: readInteractions}
+	return of("gemini", readGemini, gemini.API())
 }
 
 // speaksGemini reports whether a request is meant for this API, which has its verb
@@ -78,21 +102,6 @@ func interactions() dialect {
 func speaksGemini(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/v1beta/") || r.Header.Get("x-goog-api-key") != "" ||
 		strings.HasPrefix(r.URL.Path, "/v1/models/") && strings.Contains(r.URL.Path, ":")
-}
-
-// cohereChat is Cohere's API, version 2.
-func cohereChat() dialect {
-	return dialect{vendor: []string{"cohere"}, apis: []*api.API{cohere.API()}, read: readCohere}
-}
-
-// ollamaAPI is Ollama's own API.
-func ollamaAPI() dialect {
-	return dialect{vendor: []string{"ollama"}, apis: []*api.API{ollama.API()}, read: readOllama}
-}
-
-// lmStudio is LM Studio's own API, version 1.
-func lmStudio() dialect {
-	return dialect{vendor: []string{"lmstudio"}, apis: []*api.API{lmstudio.API()}, read: readLMStudio}
 }
 
 // lmStudioOld is version 0 and its API for OpenAI's clients. Errors below 500 are OpenAI's.
@@ -115,8 +124,3 @@ const lmStudioOldPath = "/api/v0/"
 // speaksLMStudioLikeOpenAI reports whether a request is meant for that. Only LM
 // Studio's default port distinguishes it from OpenAI's.
 func speaksLMStudioLikeOpenAI(r *http.Request) bool { return strings.HasSuffix(r.Host, ":1234") }
-
-// bedrockRuntime is Amazon Bedrock's runtime. All its models are Anthropic's.
-func bedrockRuntime() dialect {
-	return dialect{vendor: []string{"bedrock"}, apis: []*api.API{bedrock.Converse(), bedrock.Invoke()}, read: readBedrock}
-}
