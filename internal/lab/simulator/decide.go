@@ -3,7 +3,6 @@ package simulator
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 )
 
@@ -127,6 +126,5 @@ func (p *Provider) admit(at time.Duration) (Reply, *window) {
 
 // tooMany returns a 429 with Retry-After in whole seconds.
 func tooMany(in time.Duration) Reply {
-	seconds := (in + time.Second - 1) / time.Second
-	return Status{Code: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {strconv.Itoa(int(seconds))}}}
+	return Status{Code: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {inSeconds(in)}}}
 }

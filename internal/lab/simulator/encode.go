@@ -92,11 +92,7 @@ func (x *exchange) stop() api.Part {
 // weave writes the blocks of the answer as events. The start and the end of a block are no content: they go with the
 // next piece, before the first or after the last.
 func (x *exchange) weave(e *api.Encoder) (before string, content []string, behind string) {
-	pieces := x.call.inOrder()
-	if x.forms["at once"] != nil {
-		pieces = x.call.inWhole()
-	}
-	for i, p := range pieces {
+	for i, p := range x.call.inOrder(x.forms["at once"] != nil) {
 		if p.first {
 			behind += string(e.Add(x.begin(p.block)))
 		}

@@ -150,6 +150,9 @@ func roundUp(t time.Time) time.Time {
 	return t.Add(time.Second - time.Nanosecond).Truncate(time.Second)
 }
 
+// inSeconds returns a wait in whole seconds, so that a client that waits as long is not early.
+func inSeconds(d time.Duration) string { return strconv.Itoa(int((d + time.Second - 1) / time.Second)) }
+
 // inMilliseconds does the same to a millisecond, in words.
 func inMilliseconds(d time.Duration) string {
 	return (d + time.Millisecond - time.Nanosecond).Truncate(time.Millisecond).String()

@@ -124,18 +124,11 @@ func parseReply(word string) (Reply, error) {
 	}
 	name, argument, _ := strings.Cut(word, ":")
 	switch name {
-	case "silence":
+	case "silence", "stall", "window", "drip":
 		d, err := parseWait(word, argument)
-		return Silence{For: d}, err
-	case "stall":
-		d, err := parseWait(word, argument)
-		return Stall{For: d}, err
-	case "window":
-		d, err := parseWait(word, argument)
-		return SpentWindow{For: d}, err
-	case "drip":
-		d, err := parseWait(word, argument)
-		return Drip{Every: d}, err
+		return map[string]Reply{
+			"silence": Silence{For: d}, "stall": Stall{For: d}, "window": SpentWindow{For: d}, "drip": Drip{Every: d},
+		}[name], err
 	case "cut":
 		return parseCut(word, argument)
 	case continueWord:

@@ -81,9 +81,6 @@ type block struct {
 	pieces []string // one per event
 }
 
-// text returns the text of the block, or the arguments of a call.
-func (b block) text() string { return strings.Join(b.pieces, "") }
-
 // cut returns the block's pieces.
 func (b block) cut() []piece {
 	all := make([]piece, len(b.pieces))
@@ -92,9 +89,6 @@ func (b block) cut() []piece {
 	}
 	return all
 }
-
-// asOne returns the block as one piece.
-func (b block) asOne() piece { return piece{block: b, text: b.text(), first: true, last: true} }
 
 // blocks returns the answer in blocks.
 func (c *call) blocks() []block {
@@ -149,11 +143,14 @@ type piece struct {
 	first, last bool // of its block
 }
 
-// inOrder returns the pieces as they are sent.
-func (c *call) inOrder() []piece {
+// inOrder returns the pieces as they are sent: those of a call one by one, or at once.
+func (c *call) inOrder(atOnce bool) []piece {
 	var before []piece
 	var calls [][]piece
 	for _, b := range c.blocks() {
+		if b.kind == api.ToolCallPart && atOnce {
+			b.pieces = []string{strings.Join(b.pieces, "")}
+		}
 		if b.kind == api.ToolCallPart && c.said.Mixed {
 			calls = append(calls, b.cut())
 		} else {
@@ -177,23 +174,10 @@ func inTurn(blocks [][]piece) []piece {
 	return all
 }
 
-// inWhole returns the pieces for APIs that send a call in one event.
-func (c *call) inWhole() []piece {
-	var all []piece
-	for _, b := range c.blocks() {
-		if b.kind == api.ToolCallPart {
-			all = append(all, b.asOne())
-			continue
-		}
-		all = append(all, b.cut()...)
-	}
-	return all
-}
-
 // shorten cuts the answer to at most n events.
 func (c *call) shorten(n int) {
 	var short Say
-	all := c.inOrder()
+	all := c.inOrder(false)
 	for _, p := range all[:max(0, min(n, len(all)))] {
 		switch {
 		case p.kind == api.SignaturePart || p.kind == api.ReasoningPart && p.text == "":

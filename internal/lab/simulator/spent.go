@@ -30,7 +30,7 @@ func (s SpentWindow) play(x *exchange) {
 	}
 	replace := []string{
 		"{model}", x.call.model, "{opens}", unix(s.opens), "{later}", unix(s.opens.Add(fiveHours)),
-		"{seconds}", s.seconds(), "{in}", inMilliseconds(s.left()),
+		"{seconds}", inSeconds(s.left()), "{in}", inMilliseconds(s.left()),
 	}
 	windows := "windows"
 	if s.For > fiveHours {
@@ -42,7 +42,7 @@ func (s SpentWindow) play(x *exchange) {
 	}
 	p := problemOf(x.forms, x.own("window"), slices.Clone(replace)...)
 	if p == nil {
-		x.w.Header().Set("Retry-After", s.seconds())
+		x.w.Header().Set("Retry-After", inSeconds(s.left()))
 		x.body(http.StatusTooManyRequests, jsonMedia, x.failure(http.StatusTooManyRequests))
 		return
 	}
@@ -52,11 +52,6 @@ func (s SpentWindow) play(x *exchange) {
 
 // left returns how long it takes until the window opens.
 func (s SpentWindow) left() time.Duration { return time.Until(s.opens) }
-
-// seconds returns that in whole seconds, so that a client that waits as long is not early.
-func (s SpentWindow) seconds() string {
-	return strconv.Itoa(int((s.left() + time.Second - 1) / time.Second))
-}
 
 // refuse returns the window as it is at a time since the start; false: it is open again, or has been.
 func (p *Provider) refuse(s SpentWindow, at time.Duration) (Reply, bool) {
