@@ -1,9 +1,10 @@
 package simulator
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/ridethrough/ridethrough/internal/api"
 )
 
 // Continue is how a model answers when it is asked to continue an answer that broke off. Such a request
@@ -92,15 +93,10 @@ func (c *call) turn(model bool, text string) {
 }
 
 // plainText returns the text of a message's content, which is a text or has parts.
-func plainText(content json.RawMessage) string {
-	var all string
-	if json.Unmarshal(content, &all) == nil {
-		return all
-	}
-	var parts []struct{ Text string }
-	_ = json.Unmarshal(content, &parts) // else there is none
-	for _, p := range parts {
-		all += p.Text
+func plainText(content []byte) string {
+	all := api.TextOf(content)
+	for part := range api.Elements(content) {
+		all += api.TextOf(api.Member(part, "text"))
 	}
 	return all
 }

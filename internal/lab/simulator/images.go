@@ -6,7 +6,10 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
+
+	"github.com/ridethrough/ridethrough/internal/api"
 )
 
 // Image is a picture that a request contains.
@@ -20,64 +23,46 @@ type Image struct {
 var imageMarks = [...]string{`"image`, `"inlineData"`, `"images"`}
 
 // imagesIn returns the images of a request to any of the APIs, in order.
-func imagesIn(body []byte) (images []Image) {
-	for _, mark := range imageMarks {
-		if bytes.Contains(body, []byte(mark)) {
-			var all any
-			if json.Unmarshal(body, &all) == nil {
-				images = appendImages(images, all)
-			}
-			return images
-		}
+func imagesIn(body []byte) []Image {
+	marked := func(mark string) bool { return bytes.Contains(body, []byte(mark)) }
+	if !slices.ContainsFunc(imageMarks[:], marked) || !json.Valid(body) {
+		return nil
 	}
-	return nil
+	return appendImages(nil, body)
 }
 
-// appendImages appends the images in a JSON value. Members of an object have no order: of those that vendors use, one
-// has an image only.
-func appendImages(images []Image, value any) []Image {
-	switch v := value.(type) {
-	case []any:
-		for _, one := range v {
+// appendImages appends the images in a JSON value.
+func appendImages(images []Image, value []byte) []Image {
+	if i, ok := imageOf(value); ok {
+		return append(images, i)
+	}
+	for one := range api.Elements(value) {
+		images = appendImages(images, one)
+	}
+	for name, one := range api.Members(value) {
+		if string(name) != "images" {
 			images = appendImages(images, one)
+			continue
 		}
-	case map[string]any:
-		if i, ok := imageOf(v); ok {
-			return append(images, i)
-		}
-		if files, ok := v["images"].([]any); ok { // Ollama
-			for _, file := range files {
-				text, _ := file.(string)
-				images = append(images, decodedImage("", text))
-			}
-		}
-		for name, one := range v {
-			if name != "images" {
-				images = appendImages(images, one)
-			}
+		for file := range api.Elements(one) { // Ollama
+			images = append(images, decodedImage("", api.TextOf(file)))
 		}
 	}
 	return images
 }
 
 // imageOf returns the image that an object is: a block of Anthropic's, a part of OpenAI's or of Gemini's.
-func imageOf(v map[string]any) (Image, bool) {
-	text := func(in map[string]any, member string) string {
-		s, _ := in[member].(string)
-		return s
-	}
-	object := func(member string) map[string]any {
-		o, _ := v[member].(map[string]any)
-		return o
-	}
-	url := text(v, "image_url") + text(object("image_url"), "url")
-	switch source, inline := object("source"), object("inlineData"); {
-	case text(v, "type") == "image" && source != nil:
-		return decodedImage(text(source, "media_type"), text(source, "data")), true
-	case inline != nil:
-		return decodedImage(text(inline, "mimeType"), text(inline, "data")), true
-	case strings.HasPrefix(url, "data:"):
-		mediaType, data, _ := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
+func imageOf(object []byte) (Image, bool) {
+	text := func(path ...string) string { return api.TextOf(api.At(object, path...)) }
+	has := func(member string) bool { return bytes.HasPrefix(api.Member(object, member), []byte{'{'}) }
+	url, isURL := strings.CutPrefix(text("image_url")+text("image_url", "url"), "data:")
+	switch {
+	case text("type") == "image" && has("source"):
+		return decodedImage(text("source", "media_type"), text("source", "data")), true
+	case has("inlineData"):
+		return decodedImage(text("inlineData", "mimeType"), text("inlineData", "data")), true
+	case isURL:
+		mediaType, data, _ := strings.Cut(url, ";base64,")
 		return decodedImage(mediaType, data), true
 	}
 	return Image{}, false
