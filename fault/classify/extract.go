@@ -185,11 +185,11 @@ func (g *extractor) plain(l *Layer, key, value string, depth int) {
 	case ":exceptiontype", "xamznerrortype":
 		l.Type = awsName(value) // a quoted header
 	case "code", "errorcode":
-		l.putCode(value)
+		l.put(&l.Code, value)
 	case "statuscode", "httpstatus":
 		l.putStatusCode(value)
-	case "status", "statusname":
-		l.putStatus(value)
+	case "status", "statusname": // a number, or a name such as RESOURCE_EXHAUSTED
+		l.put(&l.Reason, value)
 	case "reason", "limitsource", "blockreason":
 		l.Reason = value // more precise than a status word
 	case "quotaid":
@@ -219,13 +219,13 @@ func isObject(value string) bool {
 	return strings.HasPrefix(value, "{") && (strings.Contains(value, "rror") || strings.Contains(value, "essage"))
 }
 
-// putCode keeps a code; one that is an HTTP status becomes the status.
-func (l *Layer) putCode(value string) {
+// put keeps a name in a field that is still empty; one that is an HTTP status becomes the status.
+func (l *Layer) put(field *string, value string) {
 	if status := httpStatus(value); status != 0 {
 		l.Status = status
 		return
 	}
-	setIfEmpty(&l.Code, value)
+	setIfEmpty(field, value)
 }
 
 // putStatusCode keeps a status code: that of HTTP, or a vendor's own number, which differs in meaning from
@@ -234,7 +234,7 @@ func (l *Layer) putStatusCode(value string) {
 	if httpStatus(value) == 0 && value != "0" {
 		value = "status_code " + value
 	}
-	l.putCode(value)
+	l.put(&l.Code, value)
 }
 
 // awsName returns the name in an AWS error type, without its namespace and URL.
@@ -244,15 +244,6 @@ func awsName(value string) string {
 	}
 	name, _, _ := strings.Cut(value, ":http")
 	return name
-}
-
-// putStatus keeps a status: a number, or a name such as RESOURCE_EXHAUSTED.
-func (l *Layer) putStatus(value string) {
-	if status := httpStatus(value); status != 0 {
-		l.Status = status
-		return
-	}
-	setIfEmpty(&l.Reason, value)
 }
 
 // add keeps a layer that is not empty.
