@@ -67,15 +67,13 @@ const (
 	streamGenerate = "streamGenerateContent"
 )
 
-// verb returns the model and the method in a path such as /v1beta/models/M:generateContent; "" for a
-// path that names no model.
-func verb(path string) (model, verb string) {
+// verb returns the method in a path such as /v1beta/models/M:generateContent, which follows the last colon; "": none.
+func verb(path string) string {
 	i := strings.LastIndexByte(path, ':')
 	if i < 0 {
-		return "", ""
+		return ""
 	}
-	at := modelInPath(path)
-	return path[at.Begin:at.End], path[i+1:]
+	return path[i+1:]
 }
 
 // modelInPath finds the model between /models/ and the method.
@@ -92,14 +90,14 @@ func modelInPath(path string) api.Span {
 var hasModel = api.HasPathSuffix("/models", "/tunedModels", "/endpoints")
 
 func isRequest(path string) bool {
-	_, verb := verb(path)
+	verb := verb(path)
 	return verb == generate || verb == streamGenerate
 }
 
 // form returns the form that a request chooses.
 func form(u *url.URL) api.Form {
-	switch _, verb := verb(u.Path); {
-	case verb != streamGenerate:
+	switch {
+	case verb(u.Path) != streamGenerate:
 		return api.JSON
 	case u.Query().Get("alt") == "sse":
 		return api.Events
