@@ -53,7 +53,7 @@ func post(ctx context.Context, c *http.Client, q question) (*http.Response, erro
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, errorBound)) // what came of it is better than nothing
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, bodyBound)) // what came of it is better than nothing
 	return nil, &ResponseError{StatusCode: resp.StatusCode, Header: resp.Header, Body: text}
 }
 
@@ -65,11 +65,8 @@ func bearer(key string) string {
 	return "Bearer " + key
 }
 
-// The limits on a response, in bytes.
-const (
-	errorBound = 64 << 10 // of one without success: what package classify reads
-	bound      = 64 << 20 // of a frame, or of a whole body
-)
+// bound is the limit on a frame, or on a whole body, in bytes.
+const bound = 64 << 20
 
 // errTooLarge means that a response is larger than any answer.
 var errTooLarge = errors.New("the answer is too large")
