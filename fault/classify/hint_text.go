@@ -111,17 +111,9 @@ func textInstant(s string, clock, now time.Time) time.Time {
 // parsePrefix parses an instant at the start of a text: as many words as its layout has. The only zones that
 // are known by their names are UTC and GMT.
 func parsePrefix(layout, s string) (time.Time, bool) {
-	s = s[:min(len(s), 40)]
-	word, end := 0, 0
-	for ; end < len(s); end++ {
-		if s[end] == ' ' {
-			if word == strings.Count(layout, " ") {
-				break
-			}
-			word++
-		}
-	}
-	t, err := time.Parse(layout, strings.TrimRight(s[:end], ".,;)"))
+	n := strings.Count(layout, " ") + 1
+	parts := strings.SplitN(s[:min(len(s), 40)], " ", n+1)
+	t, err := time.Parse(layout, strings.TrimRight(strings.Join(parts[:min(len(parts), n)], " "), ".,;)"))
 	zone, _ := t.Zone()
 	return t, err == nil && (!strings.HasSuffix(layout, "MST") || zone == "UTC" || zone == "GMT")
 }
