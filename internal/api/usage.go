@@ -124,10 +124,7 @@ const mostTokens = 1e13
 // leadingNumber parses the number that a text begins with.
 func leadingNumber(s []byte) (float64, bool) {
 	s = bytes.TrimLeft(s, " ")
-	n := 0
-	for n < len(s) && n < 16 && '0' <= s[n] && s[n] <= '9' {
-		n++
-	}
+	n := min(digitsLen(s), 16)
 	value, err := strconv.ParseFloat(string(s[:n]), 64)
 	return value, err == nil && value <= mostTokens
 }
