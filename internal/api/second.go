@@ -16,13 +16,7 @@ type Second struct {
 
 	Ended bool // the text of the second answer
 	out   [][]byte
-	Usage usage
-}
-
-// usage is what a second answer has cost, as far as it says.
-type usage struct {
-	Input  int // tokens of its request, which repeats the first one
-	Output int // its own tokens, with those that it repeats
+	Usage Usage // as far as it says; its request repeats the first one, and its output what it repeats
 }
 
 // billedTwice returns the tokens of the second answer that a whole one would not have cost: all, if it is of no use.
