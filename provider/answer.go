@@ -338,11 +338,6 @@ func (a *answer) close(block int, whole bool) {
 		a.done[block] = true
 	}
 	a.call.Yield(llm.Reasoning{Text: thought, Signature: b.signature})
-	a.yieldBlock(b)
-}
-
-// yieldBlock yields a call that is complete.
-func (a *answer) yieldBlock(b block) {
 	if b.id+b.name != "" {
 		a.yieldCall(llm.ToolCall{ID: b.id, Name: b.name, Arguments: b.arguments})
 	}
