@@ -70,7 +70,7 @@ func (a *answer) readBody(text []byte) error {
 		return nil
 	}
 	parts := a.is.api.Decode(api.JSON, text)
-	if err := a.frame(&parts, text); err != nil {
+	if err := a.frame(&parts); err != nil {
 		return err
 	}
 	if !a.unfinished && (a.stopped || a.word != "" || parts.Choices > 0 || a.call.hasContent) {
@@ -118,11 +118,11 @@ func (a *answer) readFrame(frame []byte) error {
 		return errNotJSON
 	}
 	a.unfinished = a.unfinished || a.is.api.SaysUnfinished(frame)
-	return a.frame(&parts, data)
+	return a.frame(&parts)
 }
 
 // frame reads what a frame says. Members of one message have no order: its reasoning comes first.
-func (a *answer) frame(parts *api.Parts, data []byte) error {
+func (a *answer) frame(parts *api.Parts) error {
 	a.note(parts)
 	member := reasoningMember(parts)
 	for i := range parts.Len() {
