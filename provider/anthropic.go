@@ -40,19 +40,11 @@ func (m *Model) claudeRequest(r llm.Request) *claudeRequest {
 		q.System = []claudeBlock{claudeTextBlock(r.System)}
 	}
 	for _, t := range r.Tools {
-		q.Tools = append(q.Tools, claudeToolOf(t))
+		q.Tools = append(q.Tools, claudeTool{Name: t.Name, Description: t.Description, Schema: schemaOf(t)})
 	}
 	q.setThinking(r)
 	q.markCacheable()
 	return q
-}
-
-// claudeToolOf converts a tool, with its schema unchanged.
-func claudeToolOf(t llm.Tool) claudeTool {
-	if len(t.Schema) == 0 {
-		t.Schema = json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return claudeTool{Name: t.Name, Description: t.Description, Schema: t.Schema}
 }
 
 // claudeBudgets are the efforts as a thinking budget in tokens. Every budget is below the default limit on the

@@ -146,14 +146,19 @@ type function struct {
 
 // functionOf converts a tool.
 func functionOf(t llm.Tool) (function, error) {
-	f := function{Name: t.Name, Description: t.Description, Parameters: t.Schema}
-	if len(t.Schema) == 0 {
-		f.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
-	}
+	f := function{Name: t.Name, Description: t.Description, Parameters: schemaOf(t)}
 	if !json.Valid(f.Parameters) {
 		return f, invalidRequest("the schema of tool "+strconv.Quote(t.Name)+" is not JSON", nil)
 	}
 	return f, nil
+}
+
+// schemaOf returns the schema of a tool unchanged, or one without arguments, as the APIs require one.
+func schemaOf(t llm.Tool) json.RawMessage {
+	if len(t.Schema) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return t.Schema
 }
 
 // What follows is Chat Completions as OpenAI's reference describes it, with the members that other servers
