@@ -374,5 +374,5 @@ var reasons = map[string]llm.Reason{
 	"MAX_TOKENS": llm.Length, "CONTINUATION": llm.Length,
 	"refusal": llm.Refusal, "content_filter": llm.Refusal, "SAFETY": llm.Refusal, "RECITATION": llm.Refusal, "BLOCKLIST": llm.Refusal,
 	"PROHIBITED_CONTENT": llm.Refusal, "SPII": llm.Refusal, "LANGUAGE": llm.Refusal, "IMAGE_SAFETY": llm.Refusal,
-	"IMAGE_PROHIBITED_CONTENT": llm.Refusal,
+	"IMAGE_PROHIBITED_CONTENT": llm.Refusal, "IMAGE_RECITATION": llm.Refusal, "MODEL_ARMOR": llm.Refusal,
 }

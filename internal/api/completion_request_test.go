@@ -306,6 +306,30 @@ func TestCompletion_PrefillShowsTheRestOnce(t *testing.T) {
 	}
 }
 
+// TestCompletion_SecondReasoningIsNoText has the model reason before it repeats the end, as servers name that.
+func TestCompletion_SecondReasoningIsNoText(t *testing.T) {
+	for _, member := range []string{"reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking"} {
+		at := Continuation("openai-chat")
+		a := api.NewCompletion(at.dialect, at.form)
+		a.Shown(chatChunk("one", shownText, ""))
+		at.continued(t, a)
+		var read []byte
+		for _, f := range [][]byte{
+			[]byte(`data: {"id":"two","choices":[{"index":0,"delta":{"` + member + `":"Hm."},"finish_reason":null}]}` + "\n\n"),
+			chatChunk("two", shownText[len(shownText)-30:]+" it closes.", ""), chatChunk("two", "", "stop"),
+		} {
+			send, err := a.Add(f)
+			if err != nil {
+				t.Errorf("%s: %v", member, err)
+			}
+			read = append(read, send...)
+		}
+		if got := chatText(t, read); got != " it closes." {
+			t.Errorf("%s: got %q, want the rest", member, got)
+		}
+	}
+}
+
 // TestCompletion_OtherFormsAreNotContinued wants no Completion for an unstreamed answer, or for an API without a rule.
 func TestCompletion_OtherFormsAreNotContinued(t *testing.T) {
 	for _, row := range []struct {

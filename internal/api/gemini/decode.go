@@ -155,7 +155,8 @@ func decodePart(ps *api.Parts, nth int, part []byte) {
 // refusals are the reasons for which the API blocks a prompt or an answer
 // (https://ai.google.dev/api/generate-content, BlockReason and FinishReason).
 var refusals = []string{
-	"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "MODEL_ARMOR", "OTHER",
+	"SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "RECITATION", "LANGUAGE", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
+	"IMAGE_RECITATION", "MODEL_ARMOR", "OTHER",
 }
 
 // stop returns the end of an answer for a reason.

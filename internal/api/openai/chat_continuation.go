@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"slices"
+
 	"github.com/ridethrough/ridethrough/internal/api"
 )
 
@@ -97,7 +99,7 @@ func joinDelta(c *api.Second, delta api.Object) (left api.Object, shows bool, er
 			if shown != "" {
 				left, shows = left.With(part.Key, api.Quote(shown)), true
 			}
-		case !c.Found() && (api.IsEmpty(part.Value) || isReasoning(part.Key)):
+		case !c.Found() && (api.IsEmpty(part.Value) || slices.Contains(reasoningMembers, part.Key)):
 		default:
 			behind, err := c.EndText(part.Key == "tool_calls")
 			if err != nil {
@@ -112,10 +114,8 @@ func joinDelta(c *api.Second, delta api.Object) (left api.Object, shows bool, er
 	return left, shows, nil
 }
 
-// isReasoning reports whether a member of a delta is reasoning, as compatible servers call it.
-func isReasoning(key string) bool {
-	return key == "reasoning_content" || key == "reasoning" || key == "reasoning_details" || key == "thinking"
-}
+// reasoningMembers are those of a delta that have reasoning, as compatible servers call them.
+var reasoningMembers = []string{"reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking"}
 
 var chatPrelude = api.PreludeRules{OnceReasoned: true, Edit: chatAgain}
 
@@ -134,4 +134,4 @@ func chatAgain(p *api.Position, _, data []byte) []byte {
 }
 
 // chatRepeats are the members of a delta that an answer has once.
-var chatRepeats = []string{"role", "reasoning_content", "reasoning", "reasoning_text", "reasoning_details"}
+var chatRepeats = append([]string{"role"}, reasoningMembers...)
