@@ -41,8 +41,8 @@ const (
 type Conn struct {
 	net.Conn
 
-	keeps func(n int) keeping // a write of so much
-	next  atomic.Bool         // the next one, whatever its size
+	keeps func(p []byte) keeping // a write of that
+	next  atomic.Bool            // the next one, whatever its size
 
 	mu      sync.Mutex
 	changed sync.Cond      // a write has ended
@@ -53,16 +53,19 @@ type Conn struct {
 }
 
 // newConn returns a Conn over another connection, which must not be written to besides.
-func newConn(c net.Conn, keeps func(n int) keeping) *Conn {
+func newConn(c net.Conn, keeps func(p []byte) keeping) *Conn {
 	made := &Conn{Conn: c, keeps: keeps}
 	made.changed.L = &made.mu
 	return made
 }
 
-// belowTLS keeps what is not worth a system call of its own, and the records of a body that has more of them.
-func belowTLS(n int) keeping {
-	switch {
-	case n < large:
+// belowTLS keeps what is not worth a system call of its own, and the records of a body that has more of them. Without TLS
+// net/http has put a small request of HTTP/1 together, which begins with a letter, and the first 4 KB of a larger one.
+func belowTLS(p []byte) keeping {
+	switch n := len(p); {
+	case 0 < n && n < large && p[0] >= ' ':
+		return notAtAll
+	case n <= large:
 		return untilWait
 	case record <= n && n < recordEnd:
 		return forAMoment
@@ -71,8 +74,8 @@ func belowTLS(n int) keeping {
 }
 
 // belowServer keeps what was the whole buffer of net/http's server, so that more follows.
-func belowServer(n int) keeping {
-	if n == large {
+func belowServer(p []byte) keeping {
+	if len(p) == large {
 		return untilWait
 	}
 	return notAtAll
@@ -126,7 +129,7 @@ func KeepNext(ctx context.Context) {
 func (c *Conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	long := c.keeps(len(p))
+	long := c.keeps(p)
 	if long == notAtAll && c.next.Swap(false) {
 		long = untilWait
 	}

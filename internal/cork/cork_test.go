@@ -64,6 +64,9 @@ func (k *kernel) number() int {
 	return len(k.writes)
 }
 
+// sealed is the first byte of a record of TLS.
+const sealed = "\x17"
+
 // write writes to a connection, which must not fail.
 func write(t *testing.T, c net.Conn, p string) {
 	t.Helper()
@@ -76,19 +79,34 @@ func TestConn_SmallWritesGoTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &kernel{gate: make(chan struct{})}
 		c := cork.BelowTLS(k)
-		write(t, c, "header ")
-		write(t, c, "body ")
+		write(t, c, sealed+"header ")
+		write(t, c, sealed+"body ")
 		close(k.gate)
 		synctest.Wait()
-		if got := k.text(); got != "header body " || len(k.writes) > 2 {
+		if got := k.text(); got != sealed+"header "+sealed+"body " || len(k.writes) > 2 {
 			t.Errorf("two small writes: got %q in %d writes, want both in their order in at most 2", got, len(k.writes))
 		}
-		write(t, c, "later")
+		write(t, c, sealed+"later")
 		synctest.Wait()
-		if got := k.text(); got != "header body later" {
+		if got := k.text(); got != sealed+"header "+sealed+"body "+sealed+"later" {
 			t.Errorf("one more write: got %q in all, want it behind the others", got)
 		}
 	})
+}
+
+func TestConn_RequestWithoutTLSGoesAtOnce(t *testing.T) {
+	k := &kernel{}
+	c := cork.BelowTLS(k)
+	write(t, c, "POST / HTTP/1.1\r\n\r\n{}")
+	if got := k.number(); got != 1 {
+		t.Errorf("a request that net/http has put together is out in %d writes when Write returns, want 1", got)
+	}
+	head := "POST / HTTP/1.1\r\n\r\n" + strings.Repeat(" ", 4<<10-19-4)
+	write(t, c, head+"bo")
+	write(t, c, strings.Repeat("dy", 8<<10))
+	if got := k.number(); got > 3 {
+		t.Errorf("a request of 20 KB is out in %d writes, want 1 or 2", got-1)
+	}
 }
 
 func TestConn_LargeWriteTakesTheSmallOnesAlong(t *testing.T) {
@@ -96,10 +114,10 @@ func TestConn_LargeWriteTakesTheSmallOnesAlong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &kernel{}
 		c := cork.BelowTLS(k)
-		write(t, c, "header ")
+		write(t, c, sealed+"header ")
 		write(t, c, large)
-		if got := k.text(); got != "header "+large {
-			t.Errorf("a large write has returned: got %d bytes at the kernel, want all %d", len(got), len("header "+large))
+		if got := k.text(); got != sealed+"header "+large {
+			t.Errorf("a large write has returned: got %d bytes at the kernel, want all %d", len(got), len("header "+large)+1)
 		}
 	})
 }
@@ -137,8 +155,8 @@ func TestConn_RecordsTakeTheHeaderAlong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &kernel{gate: make(chan struct{})}
 		c := cork.BelowTLS(k)
-		want := "header" + strings.Repeat(record, 3) + "end"
-		for _, part := range []string{"header", record, record, record, "end"} {
+		want := sealed + "header" + strings.Repeat(record, 3) + sealed + "end"
+		for _, part := range []string{sealed + "header", record, record, record, sealed + "end"} {
 			write(t, c, part)
 		}
 		close(k.gate)
@@ -158,7 +176,7 @@ func TestConn_ManyWritersKeepTheirBytesWhole(t *testing.T) {
 	for i, size := range sizes {
 		for range 20 {
 			total += size
-			writers.Go(func() { _, _ = c.Write(bytes.Repeat([]byte{byte('a' + i)}, size)) })
+			writers.Go(func() { _, _ = c.Write(bytes.Repeat([]byte{byte(1 + i)}, size)) })
 		}
 	}
 	go func() { writers.Wait(); _ = c.Close() }()
@@ -167,7 +185,7 @@ func TestConn_ManyWritersKeepTheirBytesWhole(t *testing.T) {
 		t.Fatalf("all writes: got %d bytes, error %v; want %d and none", len(got), err, total)
 	}
 	for i, size := range sizes {
-		letter := byte('a' + i)
+		letter := byte(1 + i)
 		if n := bytes.Count(got, []byte{letter}); n != 20*size {
 			t.Errorf("writes of %d bytes: got %d bytes, want %d", size, n, 20*size)
 		}
@@ -247,9 +265,9 @@ func TestConn_ErrorIsThatOfLaterWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken pipe")
 		c := cork.BelowTLS(&kernel{broken: broken})
-		write(t, c, "small")
+		write(t, c, sealed+"small")
 		synctest.Wait()
-		for _, p := range [][]byte{[]byte("small"), make([]byte, 64<<10)} {
+		for _, p := range [][]byte{[]byte(sealed + "small"), []byte("small"), make([]byte, 64<<10)} {
 			if n, err := c.Write(p); n != 0 || err != broken {
 				t.Errorf("write of %d bytes after one that failed: got %d, %v; want 0, %v", len(p), n, err, broken)
 			}
@@ -260,8 +278,8 @@ func TestConn_ErrorIsThatOfLaterWrites(t *testing.T) {
 func TestConn_CloseWritesWhatIsLeft(t *testing.T) {
 	k := &kernel{}
 	c := cork.BelowTLS(k)
-	write(t, c, "goodbye")
-	if err := c.Close(); err != nil || k.text() != "goodbye" || !k.closed {
+	write(t, c, sealed+"goodbye")
+	if err := c.Close(); err != nil || k.text() != sealed+"goodbye" || !k.closed {
 		t.Errorf("close: got %v, %q written, closed %v; want no error, all, and closed", err, k.text(), k.closed)
 	}
 	if _, err := io.WriteString(c, "more"); !errors.Is(err, net.ErrClosed) {
@@ -274,7 +292,7 @@ func TestConn_CloseDoesNotWaitForTheOtherSide(t *testing.T) {
 		client, server := net.Pipe()
 		defer server.Close()
 		c := cork.BelowTLS(client)
-		write(t, c, "goodbye")
+		write(t, c, sealed+"goodbye")
 		began := time.Now()
 		if err := c.Close(); err != nil || time.Since(began) > time.Second {
 			t.Errorf("close: got %v after %v, want no error at once", err, time.Since(began))
@@ -361,7 +379,7 @@ func TestConn_BodyGoesOutInLargePieces(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			k := &kernel{}
 			c := cork.BelowTLS(k)
-			write(t, c, "header ")
+			write(t, c, sealed+"header ")
 			synctest.Wait()
 			k.broken = tt.broken
 			body := strings.Repeat("body ", 40<<10)
@@ -370,8 +388,8 @@ func TestConn_BodyGoesOutInLargePieces(t *testing.T) {
 			if !errors.Is(err, tt.want) || err == nil && n != int64(len(body)) {
 				t.Errorf("%s: took %d of %d bytes, %v; want %v", tt.name, n, len(body), err, tt.want)
 			}
-			if got := k.text(); tt.broken == nil && (got != "header "+body || len(k.writes) > 5) {
-				t.Errorf("%s: wrote %d of %d bytes in %d writes, want all in their order in at most 5", tt.name, len(got), 7+len(body), len(k.writes))
+			if got := k.text(); tt.broken == nil && (got != sealed+"header "+body || len(k.writes) > 5) {
+				t.Errorf("%s: wrote %d of %d bytes in %d writes, want all in their order in at most 5", tt.name, len(got), 8+len(body), len(k.writes))
 			}
 		})
 	}
