@@ -26,8 +26,8 @@ const (
 // Entry is a value that a replica has put into a [Map].
 type Entry[V any] struct {
 	Key   string
-	Owner string // the replica
-	Value V
+	Owner string    // the replica
+	Value V         // the zero value if it is gone
 	At    time.Time // when it was put, by the clock here
 	Gone  bool      // it was deleted, has expired, or has gone with its owner
 }

@@ -92,7 +92,7 @@ func (w *mapWorld) join() *mapReplica {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		what := fmt.Sprint(e.Value)
-		if e.Gone {
+		if e.Gone && e.Value == 0 {
 			what = "gone"
 		}
 		r.changes = append(r.changes, fmt.Sprintf("%s=%s by %s", e.Key, what, e.Owner))

@@ -175,9 +175,7 @@ func (m *Map[V]) review() {
 			e := at.Value.(*entry[V])
 			if at = at.Next(); goes || !e.until.After(now) {
 				if m.remove(e); e.Value != nil && id != m.fleet.ID {
-					change := e.shown()
-					change.Gone = true
-					changes = append(changes, change)
+					changes = append(changes, Entry[V]{Key: e.Key, Owner: id, At: e.at, Gone: true})
 				}
 			}
 		}

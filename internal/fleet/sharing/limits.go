@@ -52,6 +52,6 @@ func (s *Sharing) heardLimits(e fleet.Entry[json.RawMessage]) {
 	l := s.tables[of[0]]
 	s.mu.Unlock()
 	if l != nil && len(of) == 3 {
-		l.table.Hear(e.Owner, ratelimit.Key{Upstream: l.name, Model: of[1], Credential: of[2]}, valueOf(e), s.fleet.Clock.Now().Sub(e.At))
+		l.table.Hear(e.Owner, ratelimit.Key{Upstream: l.name, Model: of[1], Credential: of[2]}, e.Value, s.fleet.Clock.Now().Sub(e.At))
 	}
 }

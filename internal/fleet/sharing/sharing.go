@@ -96,16 +96,8 @@ func (s *Sharing) heardBreaker(e fleet.Entry[json.RawMessage]) {
 	u := s.upstreams[name]
 	s.mu.Unlock()
 	if u != nil {
-		u.breaker.Hear(e.Owner, key, valueOf(e), s.fleet.Clock.Now().Sub(e.At))
+		u.breaker.Hear(e.Owner, key, e.Value, s.fleet.Clock.Now().Sub(e.At))
 	}
-}
-
-// valueOf returns the value of an entry, or nil if the entry is gone.
-func valueOf(e fleet.Entry[json.RawMessage]) []byte {
-	if e.Gone {
-		return nil
-	}
-	return e.Value
 }
 
 // upstream is the breaker of one. It implements breaker.Fleet.
