@@ -56,24 +56,15 @@ type Config struct {
 	Rand      func() float64 // nil: math/rand/v2
 }
 
-// NewID returns an id for a replica on a host.
+// NewID returns an id for a replica on a host, of letters, digits, - and _.
 func NewID(host string) string {
-	return CleanName(cmp.Or(host, "replica")) + "-" + strings.ToLower(rand.Text()[:8])
-}
-
-// CleanName returns a name of at most 40 letters, digits, - and _ for another one, such as a host's.
-func CleanName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if isWord(r) {
+	name := strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' {
 			return r
 		}
 		return '-'
-	}, name)
-	return name[:min(len(name), 40)]
-}
-
-func isWord(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_'
+	}, cmp.Or(host, "replica"))
+	return name[:min(len(name), 40)] + "-" + strings.ToLower(rand.Text()[:8])
 }
 
 // Fleet is one replica's part in a fleet. Its methods may be called concurrently.
@@ -338,23 +329,6 @@ func (f *Fleet) notify() {
 	}
 }
 
-// Members returns the ids of the replicas that live, this one included, in their order.
-func (f *Fleet) Members() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.all()
-}
-
-// all returns the replicas that live, in their order. A replica without a connection is alone.
-func (f *Fleet) all() []string {
-	if !f.connected {
-		return []string{f.ID}
-	}
-	all := append(slices.Collect(maps.Keys(f.members)), f.ID)
-	slices.Sort(all)
-	return all
-}
-
 // Lives reports whether another replica lives.
 func (f *Fleet) Lives(id string) bool {
 	f.mu.Lock()
@@ -379,12 +353,17 @@ type Status struct {
 	ID        string    // of this replica
 	Connected bool      // else it is alone
 	Since     time.Time // by this replica's clock
-	Members   []string  // the replicas that live, this one included
+	Members   []string  // the replicas that live, this one included, in their order
 }
 
 // Status returns the replica's view of its fleet.
 func (f *Fleet) Status() Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return Status{f.Name, f.ID, f.connected, f.since, f.all()}
+	members := []string{f.ID}
+	if f.connected {
+		members = slices.AppendSeq(members, maps.Keys(f.members))
+		slices.Sort(members)
+	}
+	return Status{f.Name, f.ID, f.connected, f.since, members}
 }

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -198,7 +199,7 @@ func TestFleet_LossAndDelayAreSurvived(t *testing.T) {
 		for range 300 {
 			time.Sleep(time.Second)
 			for _, f := range all {
-				if len(f.Members()) < 5 {
+				if f.Number() < 5 {
 					lost++
 				}
 			}
@@ -212,7 +213,7 @@ func TestFleet_LossAndDelayAreSurvived(t *testing.T) {
 func TestNewID_IsSafeInSubjects(t *testing.T) {
 	for _, host := range []string{"", "gw-0", "Host.internal", "über 1", strings.Repeat("x", 300)} {
 		id := fleet.NewID(host)
-		if fleet.CleanName(id[:min(len(id), 40)]) != id[:min(len(id), 40)] || len(id) > 60 || strings.ContainsAny(id, ". *>") {
+		if !regexp.MustCompile(`^[A-Za-z0-9_-]{1,60}$`).MatchString(id) {
 			t.Errorf("id %q of host %q: want letters, digits, - and _, and 60 at most", id, host)
 		}
 		if id == fleet.NewID(host) {

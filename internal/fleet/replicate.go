@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -141,9 +142,6 @@ func (m *Map[V]) read(p put, from string) *entry[V] {
 	if p.Owner != "" && (!m.Outlives || len(p.Owner) > maxIDLength || p.Owner == m.fleet.ID || m.fleet.Lives(p.Owner)) {
 		return nil
 	}
-	if p.Owner != "" {
-		from = p.Owner
-	}
 	e := &entry[V]{put: p}
 	if len(p.Key) > maxKey || len(p.Value) > maxValue || p.TTL <= 0 || p.Version <= 0 || p.Version-m.version > maxVersion {
 		return nil
@@ -156,13 +154,13 @@ func (m *Map[V]) read(p put, from string) *entry[V] {
 			return nil
 		}
 	}
-	e.owner = m.owner(from)
+	e.owner = m.owner(cmp.Or(p.Owner, from))
 	return e
 }
 
 // review drops what has expired or goes with its owner.
 func (m *Map[V]) review() {
-	members := m.fleet.Members()
+	members := m.fleet.Status().Members
 	m.delivery.Lock()
 	defer m.delivery.Unlock()
 	var changes []Entry[V]

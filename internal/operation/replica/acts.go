@@ -47,7 +47,7 @@ func (r *Replica) ActAnywhere(ctx context.Context, id int64, do gateway.Command)
 	if r.Act(id, do) {
 		return true, nil
 	}
-	for _, member := range r.fleet.Members() {
+	for _, member := range r.fleet.Status().Members {
 		if member != r.fleet.ID && first(member) == id>>idBits<<idBits {
 			return r.actAt(ctx, member, id, do)
 		}
