@@ -93,24 +93,11 @@ func (l *StoreLink) Close() {
 }
 
 func (l *StoreLink) send() {
-	for {
+	for l.lifetime.Err() == nil || len(l.queue) > 0 && !l.away.Load() {
 		select {
 		case m := <-l.queue:
 			l.sendOne(m)
 		case <-l.lifetime.Done():
-			l.flush()
-			return
-		}
-	}
-}
-
-func (l *StoreLink) flush() {
-	for !l.away.Load() {
-		select {
-		case m := <-l.queue:
-			l.sendOne(m)
-		default:
-			return
 		}
 	}
 }
