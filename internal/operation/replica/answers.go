@@ -50,16 +50,13 @@ func (a *answers) Keep(ctx context.Context, key string, answer []byte, ttl time.
 
 func (a *answers) reserve(key string, bytes int, ttl time.Duration) error {
 	now, part := a.fleet.Clock.Now(), mostAnswers/a.fleet.Number()
-	a.forget(key)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	sum, kept := 0, a.stored[:0]
+	a.stored = slices.DeleteFunc(a.stored, func(s storedAnswer) bool { return s.key == key || !s.until.After(now) })
+	sum := 0
 	for _, s := range a.stored {
-		if s.until.After(now) {
-			kept, sum = append(kept, s), sum+s.bytes
-		}
+		sum += s.bytes
 	}
-	a.stored = kept
 	if sum+bytes > part {
 		return fmt.Errorf("%w: answer of %d bytes beside others of %d, of %d that are this gateway's part", store.ErrTooLarge, bytes, sum, part)
 	}

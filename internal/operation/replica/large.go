@@ -1,10 +1,10 @@
 package replica
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ridethrough/ridethrough/store"
@@ -74,9 +74,9 @@ func (v large) save(ctx context.Context, value []byte, ttl time.Duration) error 
 	if err != nil {
 		return err
 	}
-	at, left := index{Turn: 1 - before.Turn&1}, bytes.NewBuffer(value)
-	for part := left.Next(partBytes); len(part) > 0; part = left.Next(partBytes) {
-		if err := v.put(ctx, v.part(at.Turn, at.Parts), bytes.Clone(part), ttl); err != nil {
+	at := index{Turn: 1 - before.Turn&1}
+	for part := range slices.Chunk(value, partBytes) {
+		if err := v.put(ctx, v.part(at.Turn, at.Parts), part, ttl); err != nil {
 			return err
 		}
 		at.Parts++
