@@ -95,7 +95,7 @@ func (k *keptAnswer) wake() {
 }
 
 // read reads from an offset on, and waits while there is nothing.
-func (k *keptAnswer) read(ctx context.Context, p []byte, at int) (int, error) {
+func (k *keptAnswer) read(ctx context.Context, p []byte, at int64) (int, error) {
 	for {
 		k.mu.Lock()
 		n, err := k.record.ReadAt(p, at)
@@ -125,13 +125,13 @@ func (k *keptAnswer) read(ctx context.Context, p []byte, at int) (int, error) {
 type keptReader struct {
 	*keptAnswer
 	ctx context.Context // the client's
-	at  int
+	at  int64
 }
 
 // Read implements io.Reader.
 func (r *keptReader) Read(p []byte) (int, error) {
 	n, err := r.read(r.ctx, p, r.at)
-	r.at += n
+	r.at += int64(n)
 	return n, err
 }
 
@@ -244,12 +244,12 @@ func (c *call) isWhole(body io.Reader) bool {
 		return w.Whole()
 	}
 	d, part := c.dialect.NewRequestDigest(c.gateway.seed), make([]byte, largeBuffer)
-	for at := 0; ; {
+	for at := int64(0); ; {
 		n, err := c.kept.record.ReadAt(part, at)
 		if n == 0 || err != nil || d.Scan(part[:n]) {
 			break
 		}
-		at += n
+		at += int64(n)
 	}
 	_, whole := d.Sum()
 	return whole

@@ -205,7 +205,7 @@ func (k *keptAnswer) seal() ([]byte, error) {
 	w := gzip.NewWriter(&packed)
 	err := json.NewEncoder(w).Encode(storedAnswer{k.id, k.at.Name, k.at.model, k.header, k.form, k.watched})
 	if err == nil {
-		_, err = io.Copy(w, &recordReader{k: k})
+		_, err = io.Copy(w, io.NewSectionReader(k.record, 0, k.size)) // it has ended: the size stays
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
 		return nil, fmt.Errorf("pack answer: %w", err)
@@ -256,21 +256,4 @@ func (id *answerID) cipher() (cipher.AEAD, error) {
 		return nil, fmt.Errorf("cipher of the answer: %w", err)
 	}
 	return cipher.NewGCMWithRandomNonce(block)
-}
-
-// recordReader reads what is kept of an answer.
-type recordReader struct {
-	k  *keptAnswer
-	at int
-}
-
-// Read implements io.Reader.
-func (r *recordReader) Read(p []byte) (int, error) {
-	r.k.mu.Lock()
-	defer r.k.mu.Unlock()
-	n, err := r.k.record.ReadAt(p, r.at)
-	if r.at += n; n == 0 && err == nil {
-		err = io.EOF
-	}
-	return n, err
 }
