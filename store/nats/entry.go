@@ -50,8 +50,9 @@ func encodeEntry(conversation string, at store.Position, records []store.Record)
 	return data, e.end(conversation, data), nil
 }
 
-// decodeEntry returns the records of the entry that follows a position, and the position after it without its// Seq. The damage has a Next if the entry is whole and only what is before it is not. A reader that knows of
-// the damage of records up to a number reads on after them.
+// decodeEntry returns the records of the entry that follows a position, and the position after it without its Seq. The
+// damage has a Next if the entry is whole and only what is before it is not. A reader that knows of the damage of
+// records up to a number reads on after them.
 func decodeEntry(conversation string, at store.Position, known int64, data []byte) ([]store.Record, store.Position, error) {
 	var e logEntry
 	d := &store.Damage{Conversation: conversation, N: at.N + 1}
