@@ -30,10 +30,7 @@ func (b *backend) Health(ctx context.Context) (store.Health, error) {
 		}
 		return b.addJobs(ctx, &h)
 	})
-	if err != nil {
-		return h, fmt.Errorf("read health: %w", err)
-	}
-	return h, nil
+	return h, annotate("read health", err)
 }
 
 // addLogs adds the state of the stream of the logs.

@@ -44,10 +44,7 @@ func (b *backend) Put(ctx context.Context, e store.Entry, ttl time.Duration) (st
 	}
 	defer done()
 	stored, err := b.put(ctx, e, ttl)
-	if err != nil {
-		return store.Entry{}, fmt.Errorf("put entry: %w", err)
-	}
-	return stored, nil
+	return stored, annotate("put entry", err)
 }
 
 // put writes an entry over its revision. Its message has an id: a write that is sent again since its answer was lost ends

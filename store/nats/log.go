@@ -31,10 +31,7 @@ func (b *backend) Append(ctx context.Context, conversation string, at store.Posi
 
 func (b *backend) append(ctx context.Context, conversation string, at store.Position, records []store.Record) (store.Position, error) {
 	data, end, err := encodeEntry(conversation, at, records)
-	if err != nil {
-		return end, err
-	}
-	ctx, done, err := b.begin(ctx, nil)
+	ctx, done, err := b.begin(ctx, err)
 	if err != nil {
 		return end, err
 	}
@@ -205,10 +202,7 @@ func (s storedEntry) end(conversation string) (store.Position, error) {
 // Read implements [store.Log].
 func (b *backend) Read(ctx context.Context, conversation string, after int64) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
-		err := limit.ID("conversation", conversation)
-		if err == nil {
-			err = b.read(ctx, conversation, after, func(r store.Record) bool { return r.N <= after || yield(r, nil) })
-		}
+		err := b.read(ctx, conversation, after, func(r store.Record) bool { return r.N <= after || yield(r, nil) })
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(store.Record{}, annotate("read log", err))
 		}
@@ -218,7 +212,7 @@ func (b *backend) Read(ctx context.Context, conversation string, after int64) it
 // read yields the records of a log, and passes over the damage of records up to a number that is known. It
 // returns errStopped if yield does not want more.
 func (b *backend) read(ctx context.Context, conversation string, known int64, yield func(store.Record) bool) error {
-	ctx, done, err := b.begin(ctx, nil)
+	ctx, done, err := b.begin(ctx, limit.ID("conversation", conversation))
 	if err != nil {
 		return err
 	}
