@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -28,10 +27,10 @@ const (
 type backend struct {
 	nc            *nats.Conn
 	js            jetstream.JetStream
-	options       streamOptions
+	remote        Remote          // with its defaults
+	timeout       time.Duration   // of an operation
 	lifetime      context.Context // ends with ErrClosed
 	end           context.CancelCauseFunc
-	log           *slog.Logger
 	link          *link
 	streams       streamStates
 	takers        takers
@@ -40,14 +39,14 @@ type backend struct {
 }
 
 // newBackend creates the streams and returns the back end on them.
-func newBackend(ctx context.Context, nc *nats.Conn, o streamOptions) (*backend, error) {
+func newBackend(ctx context.Context, nc *nats.Conn, r Remote, timeout time.Duration) (*backend, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return nil, err
 	}
 	lifetime, end := context.WithCancelCause(context.Background())
 	b := &backend{
-		nc: nc, js: js, options: o, lifetime: lifetime, end: end, log: o.log, link: newLink(o.log, o.timeout),
+		nc: nc, js: js, remote: r, timeout: timeout, lifetime: lifetime, end: end, link: newLink(r.Log, timeout),
 		streams: streamStates{recheck: make(chan struct{}, 1), known: map[string]streamState{}}, takers: takers{reset: make(chan struct{}, 1)},
 	}
 	b.followConnection()
@@ -55,7 +54,7 @@ func newBackend(ctx context.Context, nc *nats.Conn, o streamOptions) (*backend, 
 		end(store.ErrClosed)
 		return nil, err
 	}
-	if !o.existing {
+	if !r.Existing {
 		b.goroutines.Go(b.keepStreams)
 	}
 	return b, nil
@@ -106,7 +105,7 @@ var errSilent = errors.New("no server answered")
 // attempt calls do until it ends otherwise than by the loss of the connection or the lack of a server that is
 // responsible and answers, as during the election of a leader: for the timeout at most. So do may run several times.
 func (b *backend) attempt(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, b.options.timeout, store.ErrUnavailable)
+	ctx, cancel := context.WithTimeoutCause(ctx, b.timeout, store.ErrUnavailable)
 	defer cancel()
 	for {
 		err := b.link.while(ctx, do)

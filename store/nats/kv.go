@@ -50,7 +50,7 @@ func (b *backend) Put(ctx context.Context, e store.Entry, ttl time.Duration) (st
 // put writes an entry over its revision. Its message has an id: a write that is sent again since its answer was lost ends
 // with a conflict with itself. While the servers show nothing that it conflicts with, it is sent again, as an append is.
 func (b *backend) put(ctx context.Context, e store.Entry, ttl time.Duration) (store.Entry, error) {
-	again, cancel := context.WithTimeout(ctx, b.options.timeout)
+	again, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
 	id := rand.Text()
 	stored := func(revision uint64) (store.Entry, error) {

@@ -52,7 +52,7 @@ func (b *backend) append(ctx context.Context, conversation string, at store.Posi
 // from being stored twice: with a message id, a server would acknowledge one that it has and that is gone.
 func (b *backend) appendOnce(ctx context.Context, conversation string, at, want store.Position, put func(context.Context) (*jetstream.PubAck, error)) (store.Position, error) {
 	// At its end no append is broken off: whether it is stored would be unknown.
-	again, cancel := context.WithTimeout(ctx, b.options.timeout)
+	again, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
 	for {
 		ack, err := put(ctx)
@@ -97,7 +97,7 @@ func (b *backend) resolveAppend(ctx context.Context, conversation string, at, wa
 	if ctx.Err() != nil {
 		return want, failure
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, b.options.timeout/3, store.ErrUnavailable)
+	ctx, cancel := context.WithTimeoutCause(ctx, b.timeout/3, store.ErrUnavailable)
 	defer cancel()
 	got, err := b.readEnd(ctx, conversation)
 	switch {

@@ -71,9 +71,8 @@ func (r Remote) connect(ctx context.Context, nc *nats.Conn, timeout time.Duratio
 	if err := checkVersion(nc.ConnectedServerVersion()); err != nil {
 		return nil, err
 	}
-	return newBackend(ctx, nc, streamOptions{
-		existing: r.Existing, replicas: r.Replicas, lease: cmp.Or(r.Lease, limit.Lease), timeout: timeout, log: cmp.Or(r.Log, slog.New(slog.DiscardHandler)),
-	})
+	r.Lease, r.Log = cmp.Or(r.Lease, limit.Lease), cmp.Or(r.Log, slog.New(slog.DiscardHandler))
+	return newBackend(ctx, nc, r, timeout)
 }
 
 // connectionOptions make a connection reconnect forever, even if credentials are refused meanwhile. Without a

@@ -170,7 +170,7 @@ func (b *backend) keepFetching() bool {
 // fetchJob requests one job, and returns nil if none becomes due for a while. It needs an inbox of its own: a
 // job arrives under its own subject, so the library cannot match it with a request.
 func (b *backend) fetchJob(inbox string, jobs <-chan *nats.Msg) (*nats.Msg, error) {
-	ctx, cancel := context.WithTimeout(b.lifetime, fetchExpiry+b.options.timeout/3)
+	ctx, cancel := context.WithTimeout(b.lifetime, fetchExpiry+b.timeout/3)
 	defer cancel()
 	if _, err := b.link.await(ctx); err != nil {
 		return nil, err

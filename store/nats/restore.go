@@ -92,7 +92,7 @@ func (b *backend) keepStreams() {
 		logged := ""
 		for err := b.restoreStreams(b.lifetime); err != nil; err = b.restoreStreams(b.lifetime) {
 			if text := err.Error(); text != logged && b.lifetime.Err() == nil {
-				b.log.Warn("streams on the NATS servers not restored yet", "error", text)
+				b.remote.Log.Warn("streams on the NATS servers not restored yet", "error", text)
 				logged = text
 			}
 			if !sleep(b.lifetime, restoreWait) {
@@ -147,7 +147,8 @@ func (b *backend) restoreStream(ctx context.Context, c jetstream.StreamConfig) e
 
 // reportLoss reports that the servers have lost messages of a stream.
 func (b *backend) reportLoss(name string, first, last uint64) {
-	b.log.Warn("the NATS servers have lost what a stream stored", "stream", name, "contents", contents(name), "first", first, "last", last)
+	b.remote.Log.Warn("the NATS servers have lost what a stream stored",
+		"stream", name, "contents", contents(name), "first", first, "last", last)
 	b.streams.addLoss(name, store.Loss{Noticed: time.Now().UTC(), First: first, Last: last, Messages: last - first + 1})
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"log/slog"
 	"strconv"
 	"time"
 
@@ -41,15 +40,6 @@ const (
 	formatField = "ridethrough-format"
 )
 
-// streamOptions are the options of all streams.
-type streamOptions struct {
-	existing bool // nothing is created or changed
-	replicas int  // of each; 0: one on each server, up to the usual number
-	lease    time.Duration
-	timeout  time.Duration // of an operation
-	log      *slog.Logger
-}
-
 // subject returns the subject of an id.
 func subject(prefix, id string) string {
 	h := fnv.New32a()
@@ -65,7 +55,7 @@ func (b *backend) createStreams(ctx context.Context) error {
 			return err
 		}
 	}
-	if b.options.existing {
+	if b.remote.Existing {
 		return nil
 	}
 	for _, c := range streamConfigs() {
@@ -124,7 +114,7 @@ func kvConfig() jetstream.StreamConfig {
 func (b *backend) checkStream(ctx context.Context, name string) error {
 	stream, err := b.js.Stream(ctx, name)
 	switch {
-	case errors.Is(err, jetstream.ErrStreamNotFound) && b.options.existing && name == logStream:
+	case errors.Is(err, jetstream.ErrStreamNotFound) && b.remote.Existing && name == logStream:
 		return ErrNone
 	case errors.Is(err, jetstream.ErrStreamNotFound):
 		return nil
@@ -142,7 +132,7 @@ func (b *backend) checkStream(ctx context.Context, name string) error {
 // up to the usual number, and never fewer than it has.
 func (b *backend) createStream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
 	c.Metadata = map[string]string{formatField: strconv.Itoa(format)}
-	if c.Replicas = b.options.replicas; c.Replicas > 0 {
+	if c.Replicas = b.remote.Replicas; c.Replicas > 0 {
 		return b.js.CreateOrUpdateStream(ctx, c)
 	}
 	least := 1
@@ -171,7 +161,7 @@ func lacksServers(err error) bool {
 func (b *backend) createConsumer(ctx context.Context) error {
 	_, err := b.js.CreateOrUpdateConsumer(ctx, jobStream, jetstream.ConsumerConfig{
 		Durable: consumerName, FilterSubject: duePrefix + ">",
-		AckPolicy: jetstream.AckExplicitPolicy, AckWait: b.options.lease,
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: b.remote.Lease,
 		MaxDeliver: -1, MaxAckPending: -1,
 	})
 	return err
