@@ -50,7 +50,6 @@ type boltStore struct {
 	lock        *os.File // of the directory
 	db          *bbolt.DB
 	pageSize    int64
-	log         *slog.Logger
 	syncLatency time.Duration
 	closed      chan struct{}
 	store.KV                // entries are not in the file
@@ -64,17 +63,15 @@ type boltStore struct {
 // Open opens the store in a directory, or creates it. A second process gets store.ErrInUse.
 func Open(_ context.Context, c Config) (store.Store, error) {
 	c.Reserve, c.Lease = cmp.Or(c.Reserve, defaultReserve), cmp.Or(c.Lease, limit.Lease)
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	lock, err := openDirectory(c.Dir)
 	if err != nil {
 		return nil, openError(c, err)
 	}
 	entries := store.Memory()
 	s := &boltStore{
-		config: c, lock: lock, log: c.Log, closed: make(chan struct{}), KV: entries, entries: entries,
+		config: c, lock: lock, closed: make(chan struct{}), KV: entries, entries: entries,
 		writes: writes{wake: make(chan struct{}, 1)}, queue: queue{changed: make(chan struct{}), leases: map[string]*lease{}},
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
 	}
 	if err := s.open(); err != nil {
 		return nil, openError(c, errors.Join(err, disk.Unlock(lock)))

@@ -85,7 +85,7 @@ const lostHeader = "one of its two headers is damaged: the last write may be los
 func (s *boltStore) noteLostHeader(path string) {
 	if lacksHeader(path, s.pageSize) {
 		s.losses.add(store.Loss{Noticed: time.Now().UTC(), Messages: 1})
-		s.log.Error("the file of the store is damaged", "file", path, "error", lostHeader)
+		s.config.Log.Error("the file of the store is damaged", "file", path, "error", lostHeader)
 	}
 }
 

@@ -112,7 +112,7 @@ func (l *losses) list() []store.Loss {
 func (s *boltStore) noteDamage(d *store.Damage) {
 	lost := store.Loss{Noticed: time.Now().UTC(), Messages: uint64(max(1, d.Next-d.N)), Conversation: d.Conversation, N: d.N}
 	if s.losses.add(lost) {
-		s.log.Error("records in the store are damaged", "error", d)
+		s.config.Log.Error("records in the store are damaged", "error", d)
 	}
 }
 

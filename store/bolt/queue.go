@@ -194,7 +194,7 @@ func (s *boltStore) leaseNext(ctx context.Context) (l store.Lease, wait time.Dur
 // dropJob notes that a job was lost, and has it removed: no worker could ever decode it. Until then it is leased.
 func (s *boltStore) dropJob(ctx context.Context, key []byte) {
 	s.losses.add(store.Loss{Noticed: time.Now().UTC(), Jobs: true, Messages: 1})
-	s.log.ErrorContext(ctx, "a job in the store is damaged and was dropped")
+	s.config.Log.ErrorContext(ctx, "a job in the store is damaged and was dropped")
 	l := &lease{store: s, key: string(key)}
 	l.timer = time.AfterFunc(s.config.Lease, l.release)
 	s.queue.leases[l.key] = l
