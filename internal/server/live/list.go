@@ -140,7 +140,7 @@ func (l *list) gone(k key) map[string]any {
 func (l *list) refresh(now time.Time) {
 	before := l.items
 	l.items = l.load()
-	if l.changed(before) {
+	if !slices.EqualFunc(l.items, before, item.same) {
 		l.linger(before)
 		l.note(before)
 	}
@@ -168,18 +168,6 @@ func (l *list) linger(before []item) {
 		}
 	}
 	l.lingers = lingers
-}
-
-func (l *list) changed(before []item) bool {
-	if len(before) != len(l.items) {
-		return true
-	}
-	for i := range before {
-		if !l.items[i].same(before[i]) {
-			return true
-		}
-	}
-	return false
 }
 
 // note encodes the changes since the items before: items that are new or changed, and the keys of removed ones.

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/ridethrough/ridethrough/breaker"
@@ -114,14 +115,13 @@ func (w *warning) key() key { return key{text: w.Text} }
 func (w *warning) same(other item) bool { return *w == *other.(*warning) }
 
 func (l *Live) loadWarnings() []warning {
-	all, seen := []warning{}, map[string]bool{}
+	all := []warning{}
 	if l.Warnings == nil {
 		return all
 	}
 	for _, text := range l.Warnings() {
-		if !seen[text] {
-			seen[text] = true
-			all = append(all, warning{text})
+		if w := (warning{text}); !slices.Contains(all, w) {
+			all = append(all, w)
 		}
 	}
 	return all
