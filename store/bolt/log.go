@@ -267,21 +267,10 @@ func (s *boltStore) readHeads(ctx context.Context, before string) (page []store.
 // idBefore returns the highest id below another of a log that has a head or a record, or "" at the end. Either may be
 // damaged.
 func idBefore(f file, above string) (string, error) {
-	var ofHead, ofRecord string
-	err := guard(func() error {
-		c := f.heads.Cursor()
-		for key, _ := before(c, []byte(above)); key != nil && ofHead == ""; key, _ = c.Prev() {
-			ofHead = below(string(key), above)
-		}
-		return nil
-	})
-	err2 := guard(func() error {
-		c := f.records.Cursor()
-		for key, _ := before(c, []byte(above)); key != nil && ofRecord == ""; key, _ = c.Prev() {
-			id, _ := parseRecordKey(key)
-			ofRecord = below(id, above)
-		}
-		return nil
+	ofHead, err := lastBelow(f.heads, above, func(key []byte) string { return string(key) })
+	ofRecord, err2 := lastBelow(f.records, above, func(key []byte) string {
+		id, _ := parseRecordKey(key)
+		return id
 	})
 	if err != nil && err2 != nil {
 		return "", err
@@ -289,13 +278,19 @@ func idBefore(f file, above string) (string, error) {
 	return max(ofHead, ofRecord), nil
 }
 
-// below returns an id if it is below another, and otherwise "": a damaged key is in the wrong place, and a list that
-// followed it would have no end.
-func below(id, above string) string {
-	if above != "" && id >= above {
-		return ""
-	}
-	return id
+// lastBelow returns the highest id below another in the keys of a bucket, or "". A damaged key is in the wrong place: a
+// list that followed it would have no end.
+func lastBelow(b *bbolt.Bucket, above string, idOf func(key []byte) string) (id string, err error) {
+	err = guard(func() error {
+		c := b.Cursor()
+		for key, _ := before(c, []byte(above)); key != nil && id == ""; key, _ = c.Prev() {
+			if id = idOf(key); above != "" && id >= above {
+				id = ""
+			}
+		}
+		return nil
+	})
+	return id, err
 }
 
 // listed returns the log in a list.
