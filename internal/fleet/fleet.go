@@ -347,13 +347,13 @@ func (f *Fleet) Number() int {
 	return len(f.members) + 1
 }
 
-// Status is a replica's view of its fleet.
+// Status is a replica's view of its fleet. Its JSON is that of the API.
 type Status struct {
-	Name      string
-	ID        string    // of this replica
-	Connected bool      // else it is alone
-	Since     time.Time // by this replica's clock
-	Members   []string  // the replicas that live, this one included, in their order
+	Name      string    `json:"name"`
+	ID        string    `json:"replica"`   // this one
+	Connected bool      `json:"connected"` // else it is alone
+	Since     time.Time `json:"since"`     // by this replica's clock
+	Members   []string  `json:"replicas"`  // those that live, this one included, in their order
 }
 
 // Status returns the replica's view of its fleet.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ridethrough/ridethrough/internal/fleet"
 	"github.com/ridethrough/ridethrough/internal/server/api"
 	"github.com/ridethrough/ridethrough/internal/server/live"
 	"github.com/ridethrough/ridethrough/internal/server/rest"
@@ -83,29 +84,22 @@ func (s *Server) dispatch(rt rest.Route, w http.ResponseWriter, r *http.Request)
 
 func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 	rest.Answer(w, http.StatusOK, struct {
-		Name    string       `json:"name"`
-		Version string       `json:"version,omitzero"`
-		Process int          `json:"process"` // the id that the lock of a store names
-		Since   time.Time    `json:"since"`
-		Fleet   *fleetView   `json:"fleet,omitempty"`
-		Routes  []rest.Route `json:"routes"`
+		Name    string        `json:"name"`
+		Version string        `json:"version,omitzero"`
+		Process int           `json:"process"` // the id that the lock of a store names
+		Since   time.Time     `json:"since"`
+		Fleet   *fleet.Status `json:"fleet,omitempty"`
+		Routes  []rest.Route  `json:"routes"`
 	}{"ridethrough", s.config.Version, os.Getpid(), s.since, s.fleet(), s.routes})
 }
 
-type fleetView struct {
-	Name      string    `json:"name"`
-	Replica   string    `json:"replica"`   // this one
-	Connected bool      `json:"connected"` // else it is alone
-	Since     time.Time `json:"since"`
-	Replicas  []string  `json:"replicas"` // those that live, this one included
-}
-
-func (s *Server) fleet() *fleetView {
+func (s *Server) fleet() *fleet.Status {
 	if s.config.Fleet == nil {
 		return nil
 	}
 	f := s.config.Fleet.Status()
-	return &fleetView{f.Name, f.ID, f.Connected, f.Since.UTC().Truncate(time.Millisecond), f.Members}
+	f.Since = f.Since.UTC().Truncate(time.Millisecond)
+	return &f
 }
 
 type status struct {
