@@ -95,7 +95,7 @@ func (b *bucket) refilled(d time.Duration) float64 {
 
 // pace notes a limit that the answer to a call states. The call was charged if charged is true, and place is where
 // its marks have the limit.
-func (k *known) pace(c *Call, charged bool, uncounted Amount, status int, l *Limit, place int, now time.Time) {
+func (k *known) pace(c *Call, charged bool, uncounted amount, status int, l *Limit, place int, now time.Time) {
 	if !charged { // what went after it was not either, until a limit was known
 		k.state(*l, c.before.of(l.Unit)-uncounted.of(l.Unit), c.sent, now)
 		return

@@ -30,9 +30,9 @@ type Call struct {
 	Reserve float64
 
 	entry  *entry // nil: nothing is known that holds it back
-	before Amount // in all when it went, while nothing was known
+	before amount // in all when it went, while nothing was known
 	flow   *flow
-	cost   Amount // that it is going to be charged
+	cost   amount // that it is going to be charged
 	bytes  float64
 	sent   time.Time // zero: it is not in flight
 	marks  [maxLimits]float64
@@ -96,7 +96,7 @@ func (t *Table) Acquire(ctx context.Context, c *Call) error {
 	t.end(c)
 	e := t.entry(c.Key)
 	if !e.paces {
-		e.uncounted.add(Amount{1, float64(c.Request.Bytes()) * e.perByte, e.output})
+		e.uncounted.add(amount{1, float64(c.Request.Bytes()) * e.perByte, e.output})
 		c.entry, c.before, c.sent = nil, e.uncounted, t.now()
 		e.went.add(c.sent)
 		t.mu.Unlock()

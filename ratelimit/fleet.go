@@ -17,8 +17,8 @@ type Fleet interface {
 // news is what a table tells the others about a key. It sends nothing while more than half of each limit is left.
 type news struct {
 	Limits  []knownLimit // those that hold requests back, as they are known
-	Spent   Amount       // let go since the last news
-	Demand  Amount       // let go of late, and waiting: by that the limits are divided; zero: nothing is known any more
+	Spent   amount       // let go since the last news
+	Demand  amount       // let go of late, and waiting: by that the limits are divided; zero: nothing is known any more
 	Refused bool         // a limit that no answer states is lower than it seemed
 }
 
@@ -28,17 +28,17 @@ type knownLimit struct {
 	AtOnce bool // it comes back all at once at its reset
 }
 
-// Amount is what requests cost: how many they are, and their tokens.
-type Amount struct{ Requests, Input, Output float64 }
+// amount is what requests cost: how many they are, and their tokens.
+type amount struct{ Requests, Input, Output float64 }
 
-func (a *Amount) add(b Amount) {
+func (a *amount) add(b amount) {
 	a.Requests += b.Requests
 	a.Input += b.Input
 	a.Output += b.Output
 }
 
 // of returns the amount in a unit.
-func (a Amount) of(u Unit) float64 {
+func (a amount) of(u Unit) float64 {
 	switch u {
 	case Requests:
 		return a.Requests
@@ -53,28 +53,28 @@ func (a Amount) of(u Unit) float64 {
 }
 
 // bounded returns the amount within what can be meant.
-func (a Amount) bounded() Amount {
+func (a amount) bounded() amount {
 	within := func(x float64) float64 { return min(max(x, 0), most) }
-	return Amount{within(a.Requests), within(a.Input), within(a.Output)}
+	return amount{within(a.Requests), within(a.Input), within(a.Output)}
 }
 
 // times returns the amount times a number.
-func (a Amount) times(x float64) Amount { return Amount{a.Requests * x, a.Input * x, a.Output * x} }
+func (a amount) times(x float64) amount { return amount{a.Requests * x, a.Input * x, a.Output * x} }
 
 // fading is an amount that counts the less the older it is.
 type fading struct {
-	Amount
+	amount
 	at time.Time
 }
 
-func (f *fading) now(now time.Time) Amount {
+func (f *fading) now(now time.Time) amount {
 	return f.times(math.Exp(-now.Sub(f.at).Seconds() / fades.Seconds()))
 }
 
 // add adds an amount at a time.
-func (f *fading) add(a Amount, now time.Time) {
-	f.Amount, f.at = f.now(now), now
-	f.Amount.add(a)
+func (f *fading) add(a amount, now time.Time) {
+	f.amount, f.at = f.now(now), now
+	f.amount.add(a)
 }
 
 // The rules of limits that several tables have in common.
@@ -88,14 +88,14 @@ const (
 type common struct {
 	key    Key
 	sent   fading            // what has gone
-	queued Amount            // what waits
+	queued amount            // what waits
 	unsaid fading            // what has gone since the others were told
 	heard  map[string]fading // what each of them wants
 	due    bool              // they are to be told
 }
 
 // demand is by what tables divide a limit.
-func (e *entry) demand(now time.Time) Amount {
+func (e *entry) demand(now time.Time) amount {
 	a := e.sent.now(now)
 	a.add(e.queued)
 	return a
@@ -106,7 +106,7 @@ func (e *entry) enqueue(c *Call) { e.queued.add(c.cost) }
 
 func (e *entry) dequeue(c *Call) {
 	if e.queued.add(c.cost.times(-1)); e.n == 0 {
-		e.queued = Amount{} // not what rounding leaves
+		e.queued = amount{} // not what rounding leaves
 	}
 }
 
@@ -115,9 +115,9 @@ func (e *entry) spend(c *Call, now time.Time) {
 	e.dequeue(c)
 	e.sent.add(c.cost, now)
 	if now.Sub(e.unsaid.at) > 2*telling {
-		e.unsaid.Amount = Amount{}
+		e.unsaid.amount = amount{}
 	}
-	e.unsaid.Amount.add(c.cost)
+	e.unsaid.amount.add(c.cost)
 	e.unsaid.at = now
 }
 
@@ -220,8 +220,8 @@ func (l *link) put(k Key, n news, now time.Time) {
 
 // news returns what there is to tell.
 func (e *entry) news(now time.Time) news {
-	n := news{Spent: e.unsaid.Amount, Demand: e.demand(now)}
-	e.unsaid.Amount = Amount{}
+	n := news{Spent: e.unsaid.amount, Demand: e.demand(now)}
+	e.unsaid.amount = amount{}
 	for i := range e.limits[:e.known] {
 		k := &e.limits[i]
 		if k.rate == 0 || k.Name == learnedName || now.Sub(k.Seen) > outdated {
@@ -249,7 +249,7 @@ func (t *Table) Hear(from string, k Key, value []byte, age time.Duration) {
 		return
 	}
 	if n.Spent, n.Demand = n.Spent.bounded(), n.Demand.bounded(); age > 2*telling { // what it says has been spent is stated by now
-		n.Spent, n.Refused = Amount{}, false
+		n.Spent, n.Refused = amount{}, false
 	}
 	e := t.entry(k)
 	if n.Refused {
@@ -265,7 +265,7 @@ func (e *entry) hear(from string, n news, at, now time.Time) {
 	if e.heard == nil {
 		e.heard = map[string]fading{}
 	}
-	if e.heard[from] = (fading{n.Demand, at}); n.Demand == (Amount{}) {
+	if e.heard[from] = (fading{n.Demand, at}); n.Demand == (amount{}) {
 		delete(e.heard, from)
 	}
 	for i := range e.limits[:e.known] {

@@ -158,9 +158,9 @@ const (
 
 // estimate returns what a request is going to cost: what the latest of its session has, and a quarter of a token
 // for each byte that is new.
-func (e *entry) estimate(f *flow, bytes, maxTokens float64) (c Amount) {
+func (e *entry) estimate(f *flow, bytes, maxTokens float64) (c amount) {
 	grown, u := bytes-f.bytes, f.usage
-	c = Amount{Requests: 1, Output: u.Output}
+	c = amount{Requests: 1, Output: u.Output}
 	switch {
 	case f.bytes == 0:
 		c.Input, c.Output = bytes*e.perByte, e.output

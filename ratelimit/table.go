@@ -57,7 +57,7 @@ type entry struct {
 	limits    [maxLimits]known
 	known     int
 	latest    uint64    // of the answers, of those with limits
-	uncounted Amount    // let go while nothing was known
+	uncounted amount    // let go while nothing was known
 	went      minute    // requests that were let go
 	refused   bool      // a limit is learned from refusals, since no answer states any
 	refusal   refusal   // the latest
