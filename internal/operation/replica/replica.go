@@ -71,7 +71,7 @@ func (r *Replica) Fleet() *gateway.Fleet {
 	return c
 }
 
-// Join starts the exchange with the other replicas. t may be nil.
+// Join starts the exchange with the other replicas.
 func (r *Replica) Join(g *gateway.Gateway, t *tenant.Table) {
 	r.mu.Lock()
 	r.Gateway, r.tenants = g, t
@@ -82,9 +82,7 @@ func (r *Replica) Join(g *gateway.Gateway, t *tenant.Table) {
 	r.pauses = fleet.NewMap(f, "pauses", fleet.Options[bool]{MaxTTL: pauseLasts, OfOne: 256, OfAll: 1024, Common: true, Outlives: true, Changed: r.heardPause})
 	r.pausing.Unlock()
 	r.waits = fleet.NewMap(f, "waits", fleet.Options[gateway.Wait]{MaxTTL: waitsLast, OfOne: mostWaits, OfAll: 5 * mostWaits})
-	if t != nil {
-		t.HeldElsewhere(r.heldElsewhere)
-	}
+	t.HeldElsewhere(r.heldElsewhere)
 	fleet.On(f, actKind, r.heardAct)
 	fleet.On(f, actedKind, r.heardActed)
 	r.mu.Lock()
@@ -132,15 +130,13 @@ func (r *Replica) tick() {
 		return
 	}
 	r.putWaits()
-	if r.tenants != nil {
-		for name, use := range r.tenants.Report() {
-			r.used.Put(name, use, useLasts)
-		}
+	for name, use := range r.tenants.Report() {
+		r.used.Put(name, use, useLasts)
 	}
 }
 
 func (r *Replica) heardUse(e fleet.Entry[tenant.Use]) {
-	if r.tenants != nil && !e.Gone {
+	if !e.Gone {
 		r.tenants.Hear(e.Key, e.Value, r.fleet.Clock.Now())
 	}
 }
