@@ -37,8 +37,8 @@ type Account struct {
 
 	requests, tokens rate
 	held             int // here
-	told             Use // what the other gateways know
-	total            Use // that was used here
+	unsaid           Use // that was used here since the last report
+	told             int // held at that
 }
 
 // New returns a table that counts in a registry.
@@ -63,15 +63,12 @@ func (t *Table) Admit(token access.Token, now time.Time) (a *Account, refused *R
 	a.limits = token.Limits
 	switch l := a.limits; {
 	case l.Requests > 0 && a.requests.until(l.Requests, 1, now) > 0:
-		refused = a.refuse("rpm", fmt.Sprintf("%d requests a minute", l.Requests), a.requests.until(l.Requests, 1, now))
+		return nil, a.refuse("rpm", fmt.Sprintf("%d requests a minute", l.Requests), a.requests.until(l.Requests, 1, now))
 	case l.Tokens > 0 && a.tokens.until(l.Tokens, 0, now) > 0:
-		refused = a.refuse("tpm", fmt.Sprintf("%d tokens a minute", l.Tokens), a.tokens.until(l.Tokens, 0, now))
-	}
-	if refused != nil {
-		return nil, refused
+		return nil, a.refuse("tpm", fmt.Sprintf("%d tokens a minute", l.Tokens), a.tokens.until(l.Tokens, 0, now))
 	}
 	a.requests.add(a.limits.Requests, 1, now)
-	a.total.Requests++
+	a.unsaid.Requests++
 	t.counts.requests.With(a.name).Inc()
 	return a, nil
 }
@@ -125,7 +122,7 @@ func (a *Account) Used(c ratelimit.Charged) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a.tokens.add(a.limits.Tokens, n, time.Now())
-	a.total.Tokens += n
+	a.unsaid.Tokens += n
 }
 
 // rate is the current use of a limit per minute: what was used, less what has been restored since.
@@ -218,13 +215,13 @@ func (t *Table) Report() map[string]Use {
 	defer t.mu.Unlock()
 	all := map[string]Use{}
 	for name, a := range t.all {
-		use := Use{Requests: a.total.Requests - a.told.Requests, Tokens: a.total.Tokens - a.told.Tokens, Held: a.held}
-		if use != (Use{}) || a.told.Held > 0 {
+		use := a.unsaid
+		use.Held = a.held
+		if use != (Use{}) || a.told > 0 {
 			use.Limits = a.limits
 			all[name] = use
 		}
-		a.told = a.total
-		a.told.Held = a.held
+		a.unsaid, a.told = Use{}, a.held
 	}
 	return all
 }
