@@ -112,12 +112,11 @@ func waited(log *slog.Logger, retries int, waited time.Duration) *slog.Logger {
 
 // retrying logs a retry. If the first try got no answer it adds advice, because the address may be wrong.
 func retrying(log *slog.Logger, c *gateway.Call, r turn.Retry) {
+	log = log.With("attempt", r.Run.Tries, "delay", r.Verdict.Wait.Round(time.Millisecond).String())
 	if isTurn(c) && r.Fault.Code == turn.WorkerFailed {
-		log = log.With("attempt", r.Run.Tries, "delay", r.Verdict.Wait.Round(time.Millisecond).String())
 		log.Warn("worker failed, another takes the turn up")
 		return
 	}
-	log = log.With("attempt", r.Run.Tries, "delay", r.Verdict.Wait.Round(time.Millisecond).String())
 	if r.Fault.Status == 0 && r.Run.Tries == 1 {
 		log = log.With("do", unanswered(c, r.Fault))
 	}
