@@ -154,9 +154,6 @@ func (ci *circuit) turn() time.Duration {
 		return 0
 	}
 	index, of, _ := ci.breaker.place(ci.key)
-	if of < 2 {
-		return 0
-	}
 	return turnTime * time.Duration(((index-ci.failedProbes)%of+of)%of)
 }
 
