@@ -94,19 +94,27 @@ func (k *keptAnswer) wake() {
 	}
 }
 
-// read reads from an offset on, and waits while there is nothing.
-func (k *keptAnswer) read(ctx context.Context, p []byte, at int64) (int, error) {
+// keptReader is the body of an answer that is given again.
+type keptReader struct {
+	*keptAnswer
+	ctx context.Context // the client's
+	at  int64
+}
+
+// Read implements io.Reader. It waits while there is nothing.
+func (r *keptReader) Read(p []byte) (int, error) {
 	for {
-		k.mu.Lock()
-		n, err := k.record.ReadAt(p, at)
-		end, more := k.end, k.changed
+		r.mu.Lock()
+		n, err := r.record.ReadAt(p, r.at)
+		end, more := r.end, r.changed
 		if n == 0 && end == nil && more == nil {
 			more = make(chan struct{})
-			k.changed = more
+			r.changed = more
 		}
-		k.mu.Unlock()
+		r.mu.Unlock()
 		switch {
 		case n > 0:
+			r.at += int64(n)
 			return n, nil
 		case err != nil:
 			return 0, errNotKept
@@ -115,24 +123,10 @@ func (k *keptAnswer) read(ctx context.Context, p []byte, at int64) (int, error) 
 		}
 		select {
 		case <-more:
-		case <-ctx.Done():
-			return 0, context.Cause(ctx)
+		case <-r.ctx.Done():
+			return 0, context.Cause(r.ctx)
 		}
 	}
-}
-
-// keptReader is the body of an answer that is given again.
-type keptReader struct {
-	*keptAnswer
-	ctx context.Context // the client's
-	at  int64
-}
-
-// Read implements io.Reader.
-func (r *keptReader) Read(p []byte) (int, error) {
-	n, err := r.read(r.ctx, p, r.at)
-	r.at += int64(n)
-	return n, err
 }
 
 // Close implements io.Closer.
