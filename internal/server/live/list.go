@@ -27,7 +27,7 @@ const changesBound = 8
 
 type item interface {
 	key() key
-	same(item) bool // nothing has changed but the time
+	same(item) bool // nothing has changed but the time; for an item with this key
 }
 
 // key identifies an item of a list, by a text that is not empty or by a number. It is not a type parameter, because
@@ -140,7 +140,7 @@ func (l *list) gone(k key) map[string]any {
 func (l *list) refresh(now time.Time) {
 	before := l.items
 	l.items = l.load()
-	if !slices.EqualFunc(l.items, before, item.same) {
+	if !slices.EqualFunc(l.items, before, func(a, b item) bool { return a.key() == b.key() && a.same(b) }) {
 		l.linger(before)
 		l.note(before)
 	}
