@@ -120,9 +120,13 @@ func (b *Breaker) Refresh() {
 }
 
 // Hear takes in what another process has put some time ago; nil: that holds no longer, as when the process has gone.
+// What comes after Leave changes nothing.
 func (b *Breaker) Hear(from, key string, value []byte, age time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.fleet == nil {
+		return
+	}
 	now := b.now()
 	at := now.Add(-age)
 	switch {

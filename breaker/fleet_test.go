@@ -228,3 +228,19 @@ func TestBreaker_RemembersLittleOfOthers(t *testing.T) {
 		check("seven seconds later", 0, 0)
 	})
 }
+
+func TestBreaker_HearsNothingAfterLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, left := range []bool{false, true} {
+			b := breaker.New("up")
+			b.Join(&told{})
+			if left {
+				b.Leave()
+			}
+			b.HearNews("other", down10(breaker.Failed, 1))
+			if got := len(b.State().Outages); (got == 0) != left {
+				t.Errorf("left %v: news of an outage open %d circuits", left, got)
+			}
+		}
+	})
+}
