@@ -16,8 +16,8 @@ import (
 // Each file may become better and the whole still twice as thick: these are the sums that may not grow. A figure is
 // lowered when work has made the house smaller. Raising one is an edit of its line, with the reason in that line.
 const (
-	maxLines        = 103028 // of Go without tests, all modules together; 39 since the simulator plays Interactions; git log -L has the reasons of the 2,943 before
-	maxMainLines    = 97535  // of them, those of the module that people import
+	maxLines        = 102629 // of Go without tests, all modules together; git log -L has the reasons of what rose
+	maxMainLines    = 97147  // of them, those of the module that people import
 	maxPackages     = 102    // seven folders of APIs in place of two rooms; with a file that is no test, all modules together; test/beside and test/proxies are two
 	maxPackageLines = 4000
 )
@@ -25,8 +25,8 @@ const (
 // larger are the packages that may have more lines than maxPackageLines.
 var larger = map[string]int{
 	"conversation":          4746, // the log, the runner and the supervisor of turns
-	"gateway":               7477, // the five stations of a request are not apart yet; ends that every reader sees, authorities that are read again
-	"internal/api":          5092, // usages and reasons to stop that classify and limits read elsewhere, requests beside an agent's turn; what asks and answers alike at every API, and what writes an answer
+	"gateway":               7451, // the five stations of a request are not apart yet; ends that every reader sees, authorities that are read again
+	"internal/api":          5062, // usages and reasons to stop that classify and limits read elsewhere, requests beside an agent's turn; what asks and answers alike at every API, and what writes an answer
 	"internal/terminal/tui": 5413, // screen and plain terminal
 }
 
@@ -43,7 +43,7 @@ var exported = map[string]int{
 	"llm/llmtest":      15,
 	"policy":           29,
 	"provider":         21,
-	"ratelimit":        20,
+	"ratelimit":        19,
 	"retry":            16,
 	"store":            27,
 	"store/background": 2,
