@@ -222,7 +222,7 @@ func (b *Breaker) ageWindows(now time.Time) {
 func (ci *circuit) trip(now time.Time) {
 	b := ci.breaker
 	if b.degraded == 0 {
-		b.traffic.peak = b.traffic.busy() // a crowd that comes at once has come before the fault that opens the circuit
+		b.traffic.begin(now)
 	}
 	b.degraded++
 	ci.open, ci.probedAt, ci.probeFailed = true, now, true

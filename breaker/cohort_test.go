@@ -102,7 +102,7 @@ func TestBreaker_ProbeThatIsNotRefusedEndsAShortOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		u := newRandomFaults(0, 6*time.Second)
-		u.arrive(t, &g, 10*time.Second)
+		u.arrive(t, &g, 20*time.Second)
 		u.set(1)
 		u.arrive(t, &g, 2*time.Second)
 		u.set(0)

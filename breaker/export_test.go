@@ -116,13 +116,13 @@ func Usual(buckets ...int) float64 {
 func (b *Breaker) Traffic() (current, usual, peak float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.traffic.current, b.traffic.usual(), b.traffic.peak
+	return *b.traffic.bucket(0), b.traffic.usual(), b.traffic.peak
 }
 
 // Batches returns the first batches of a slow start of calls, beside a usual rate of
 // calls per second. It slows down at a fault before batch faultAt.
 func Batches(calls, n, faultAt int, usual float64) []float64 {
-	b := &Breaker{traffic: traffic{sum: usual * bucketLength.Seconds(), weight: 1}}
+	b := &Breaker{traffic: traffic{sum: usual * bucketLength.Seconds() * settled, weight: settled}}
 	ci := circuit{breaker: b, slowStart: slowStart{on: true, batch: 1, entered: calls, waited: calls, share: 1}}
 	var all []float64
 	for i := range n {

@@ -44,7 +44,7 @@ func TestBreaker_CallsCountWhenTheyComeAndNotWhenTheyEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g breaker.Breaker
 		u := newRandomFaults(0, 6*time.Second)
-		u.arrive(t, &g, 10*time.Second)
+		u.arrive(t, &g, 20*time.Second)
 		if _, usual, _ := g.Traffic(); usual < 195 || usual > 205 {
 			t.Errorf("two hundred calls a second, of six seconds each, are counted as %.1f a second", usual)
 		}
@@ -73,29 +73,35 @@ func TestBreaker_EachOutageHasItsOwnPeak(t *testing.T) {
 }
 
 func TestBreaker_CrowdBeforeTheFirstFaultCounts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var g breaker.Breaker
-		meet(t, &g, opus, nil)
-		time.Sleep(time.Minute)
-		u := down(5*time.Minute, errBusy)
-		u.sick = 100 * time.Millisecond // all have asked before the first is refused
-		var all sync.WaitGroup
-		for range 200 {
-			all.Go(func() {
-				if err := ask(t.Context(), &g, policy.Patient(), opus, u); err != nil {
-					t.Errorf("the call ended with %v", err)
+	for _, sick := range []time.Duration{100 * time.Millisecond, 1500 * time.Millisecond, 8 * time.Second} { // all have asked before the first is refused
+		for _, asked := range []bool{false, true} { // before, a minute ago
+			synctest.Test(t, func(t *testing.T) {
+				var g breaker.Breaker
+				if asked {
+					meet(t, &g, opus, nil)
+					time.Sleep(time.Minute)
+				}
+				u := down(5*time.Minute, errBusy)
+				u.sick = sick
+				var all sync.WaitGroup
+				for range 200 {
+					all.Go(func() {
+						if err := ask(t.Context(), &g, policy.Patient(), opus, u); err != nil {
+							t.Errorf("the call ended with %v", err)
+						}
+					})
+				}
+				all.Wait()
+				if _, usual, peak := g.Traffic(); usual > 21 || math.Abs(peak-171.7) > 0.1 { // 200 - 2√200
+					t.Errorf("refused after %v, asked before %v: 200 calls at once are %.1f a second usually, %.1f at the peak; want at most 20, and 171.7", sick, asked, usual, peak)
+				}
+				u.mu.Lock()
+				defer u.mu.Unlock()
+				probe := slices.IndexFunc(u.asked, func(at time.Time) bool { return !at.Before(u.to) })
+				if took := time.Since(u.asked[probe]); took > time.Second {
+					t.Errorf("refused after %v, asked before %v: the last of 200 calls was answered %v after the probe", sick, asked, took)
 				}
 			})
 		}
-		all.Wait()
-		if _, _, peak := g.Traffic(); math.Abs(peak-171.7) > 0.1 { // 200 - 2√200
-			t.Errorf("200 calls at once are a peak of %.1f, want 171.7", peak)
-		}
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		probe := slices.IndexFunc(u.asked, func(at time.Time) bool { return !at.Before(u.to) })
-		if took := time.Since(u.asked[probe]); took > time.Second {
-			t.Errorf("the last of 200 calls was answered %v after the probe", took)
-		}
-	})
+	}
 }
