@@ -8,6 +8,7 @@
 package cork
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -18,7 +19,7 @@ import (
 
 const (
 	room       = 66 << 10              // for what is kept: a body of 64 KB in records, and the header before it
-	large      = 4 << 10               // a write of so much does not wait for others, unless it is the buffer of net/http's server
+	large      = 4 << 10               // a write of more does not wait for others; one of so much is a whole buffer of net/http
 	record     = 16 << 10              // what a full record of TLS has at least
 	recordEnd  = record + 1<<10        // and what none has
 	moment     = time.Millisecond      // for the record that follows a full one
@@ -60,10 +61,10 @@ func newConn(c net.Conn, keeps func(p []byte) keeping) *Conn {
 }
 
 // belowTLS keeps what is not worth a system call of its own, and the records of a body that has more of them. Without TLS
-// net/http has put a small request of HTTP/1 together, which begins with a letter, and the first 4 KB of a larger one.
+// the header of a request of HTTP/1 waits for its body, which takes it along: nothing follows a small one.
 func belowTLS(p []byte) keeping {
 	switch n := len(p); {
-	case 0 < n && n < large && p[0] >= ' ':
+	case 0 < n && n < large && p[0] >= ' ' && !bytes.HasSuffix(p, []byte("\r\n\r\n")):
 		return notAtAll
 	case n <= large:
 		return untilWait
