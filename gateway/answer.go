@@ -222,8 +222,8 @@ func (c *call) send(part []byte) {
 	}
 }
 
-// The buffers are as large as those of package transport, so that each part has whole frames. A large part is one of
-// several which have come together.
+// The buffers are as large as those of package transport, so that a part has whole frames if they are not larger. A
+// large part is one of several which have come together.
 const (
 	smallBuffer = 4 << 10
 	largeBuffer = 16 << 10

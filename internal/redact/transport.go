@@ -33,7 +33,7 @@ type credentials struct {
 var headers = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key", "X-Amz-Security-Token"}
 
 // ShortestKey is the length of a key that is no word of an answer, unlike "ollama" or "lm-studio". A shorter one is
-// redacted only in errors.
+// redacted only in errors, if at all.
 const ShortestKey = 12
 
 // shortestKnown is the length of a key that is redacted at all. A server that needs none is often sent one letter, and an
