@@ -8,7 +8,6 @@
 package cork
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net"
@@ -19,7 +18,7 @@ import (
 
 const (
 	room       = 66 << 10              // for what is kept: a body of 64 KB in records, and the header before it
-	large      = 4 << 10               // a write of more does not wait for others; one of so much is a whole buffer of net/http
+	large      = 4 << 10               // a write of so much does not wait for others, unless it is the buffer of net/http's server
 	record     = 16 << 10              // what a full record of TLS has at least
 	recordEnd  = record + 1<<10        // and what none has
 	moment     = time.Millisecond      // for the record that follows a full one
@@ -42,8 +41,8 @@ const (
 type Conn struct {
 	net.Conn
 
-	keeps func(p []byte) keeping // a write of that
-	next  atomic.Bool            // the next one, whatever its size
+	keeps func(n int) keeping // a write of so much
+	next  atomic.Bool         // the next one, whatever its size
 
 	mu      sync.Mutex
 	changed sync.Cond      // a write has ended
@@ -54,19 +53,16 @@ type Conn struct {
 }
 
 // newConn returns a Conn over another connection, which must not be written to besides.
-func newConn(c net.Conn, keeps func(p []byte) keeping) *Conn {
+func newConn(c net.Conn, keeps func(n int) keeping) *Conn {
 	made := &Conn{Conn: c, keeps: keeps}
 	made.changed.L = &made.mu
 	return made
 }
 
-// belowTLS keeps what is not worth a system call of its own, and the records of a body that has more of them. Without TLS
-// the header of a request of HTTP/1 waits for its body, which takes it along: nothing follows a small one.
-func belowTLS(p []byte) keeping {
-	switch n := len(p); {
-	case 0 < n && n < large && p[0] >= ' ' && !bytes.HasSuffix(p, []byte("\r\n\r\n")):
-		return notAtAll
-	case n <= large:
+// belowTLS keeps what is not worth a system call of its own, and the records of a body that has more of them.
+func belowTLS(n int) keeping {
+	switch {
+	case n < large:
 		return untilWait
 	case record <= n && n < recordEnd:
 		return forAMoment
@@ -75,8 +71,8 @@ func belowTLS(p []byte) keeping {
 }
 
 // belowServer keeps what was the whole buffer of net/http's server, so that more follows.
-func belowServer(p []byte) keeping {
-	if len(p) == large {
+func belowServer(n int) keeping {
+	if n == large {
 		return untilWait
 	}
 	return notAtAll
@@ -130,7 +126,7 @@ func KeepNext(ctx context.Context) {
 func (c *Conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	long := c.keeps(p)
+	long := c.keeps(len(p))
 	if long == notAtAll && c.next.Swap(false) {
 		long = untilWait
 	}
