@@ -34,10 +34,7 @@ func (t *traffic) bucket(ago int64) *float64 { return &t.recent[uint64(t.at-ago)
 
 // busy is the calls of the second that ends with a bucket, less two standard deviations: what chance does not explain.
 func (t *traffic) busy(ago int64) float64 {
-	second := *t.bucket(ago)
-	if ago+1 < recently {
-		second += *t.bucket(ago + 1)
-	}
+	second := *t.bucket(ago) + *t.bucket(ago + 1)
 	return max(0, second-2*math.Sqrt(second))
 }
 
@@ -45,7 +42,7 @@ func (t *traffic) busy(ago int64) float64 {
 func (t *traffic) begin(now time.Time) {
 	t.roll(now, false)
 	t.peak = 0
-	for ago := range int64(recently) {
+	for ago := range int64(recently - 1) {
 		t.peak = max(t.peak, t.busy(ago))
 	}
 }

@@ -16,8 +16,8 @@ import (
 // Each file may become better and the whole still twice as thick: these are the sums that may not grow. A figure is
 // lowered when work has made the house smaller. Raising one is an edit of its line, with the reason in that line.
 const (
-	maxLines        = 102641 // of Go without tests, all modules together; 12 for the crowds before an outage; git log -L has the other reasons
-	maxMainLines    = 97159  // of them, those of the module that people import
+	maxLines        = 102634 // of Go without tests, all modules together; 9 for the crowds before an outage; git log -L has the other reasons
+	maxMainLines    = 97152  // of them, those of the module that people import
 	maxPackages     = 102    // seven folders of APIs in place of two rooms; with a file that is no test, all modules together; test/beside and test/proxies are two
 	maxPackageLines = 4000
 )
