@@ -98,7 +98,7 @@ func (k *keptAnswer) wake() {
 type keptReader struct {
 	*keptAnswer
 	ctx context.Context // the client's
-	at  int64
+	at  int
 }
 
 // Read implements io.Reader. It waits while there is nothing.
@@ -114,7 +114,7 @@ func (r *keptReader) Read(p []byte) (int, error) {
 		r.mu.Unlock()
 		switch {
 		case n > 0:
-			r.at += int64(n)
+			r.at += n
 			return n, nil
 		case err != nil:
 			return 0, errNotKept
@@ -238,12 +238,12 @@ func (c *call) isWhole(body io.Reader) bool {
 		return w.Whole()
 	}
 	d, part := c.dialect.NewRequestDigest(c.gateway.seed), make([]byte, largeBuffer)
-	for at := int64(0); ; {
+	for at := 0; ; {
 		n, err := c.kept.record.ReadAt(part, at)
 		if n == 0 || err != nil || d.Scan(part[:n]) {
 			break
 		}
-		at += int64(n)
+		at += n
 	}
 	_, whole := d.Sum()
 	return whole

@@ -205,7 +205,7 @@ func (k *keptAnswer) seal() ([]byte, error) {
 	w := gzip.NewWriter(&packed)
 	err := json.NewEncoder(w).Encode(storedAnswer{k.id, k.at.Name, k.at.model, k.header, k.form, k.watched})
 	if err == nil {
-		_, err = io.Copy(w, io.NewSectionReader(k.record, 0, k.size)) // it has ended: the size stays
+		_, err = io.Copy(w, &keptReader{keptAnswer: k, ctx: context.Background()}) // which has ended: nothing waits
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
 		return nil, fmt.Errorf("pack answer: %w", err)

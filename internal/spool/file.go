@@ -204,19 +204,19 @@ func (r *Record) endBlock() error {
 }
 
 // ReadAt copies what there is from an offset on; 0: nothing so far. It fails after Release.
-func (r *Record) ReadAt(p []byte, at int64) (int, error) {
+func (r *Record) ReadAt(p []byte, at int) (int, error) {
 	r.mu.Lock()
 	i := at / blockSize
 	switch {
 	case r.over:
 		r.mu.Unlock()
 		return 0, os.ErrClosed
-	case i >= int64(len(r.blocks)):
+	case i >= len(r.blocks):
 		defer r.mu.Unlock()
 		if r.last == nil {
 			return 0, nil
 		}
-		return copy(p, r.last.Bytes[at-int64(len(r.blocks))*blockSize:]), nil
+		return copy(p, r.last.Bytes[at-len(r.blocks)*blockSize:]), nil
 	}
 	block := r.blocks[i]
 	r.readers++

@@ -12,7 +12,7 @@ import (
 func recorded(r *spool.Record, size int) (all []byte, err error) {
 	part := make([]byte, 10_000)
 	for n := 0; len(all) < size && err == nil; all = append(all, part[:n]...) {
-		n, err = r.ReadAt(part, int64(len(all)))
+		n, err = r.ReadAt(part, len(all))
 	}
 	return all, err
 }
@@ -38,7 +38,7 @@ func TestRecord_IsReadWhileItGrows(t *testing.T) {
 				part = part[n:]
 			}
 			all.Wait()
-			if n, err := r.ReadAt(make([]byte, 1), int64(size)); n != 0 || err != nil {
+			if n, err := r.ReadAt(make([]byte, 1), size); n != 0 || err != nil {
 				t.Errorf("%s: read %d bytes behind the end of %d, %v", name, n, size, err)
 			}
 			r.Release()
